@@ -1,0 +1,29 @@
+# One static library per folder. mgw_layer(io SOURCES a.cpp ... LINK x y) makes the target mgw_io with
+# the alias mgw::io; headers are included from the root of the repository ("io/time.h").
+function(mgw_layer name)
+  cmake_parse_arguments(LAYER "" "" "SOURCES;LINK;LINK_PRIVATE" ${ARGN})
+  add_library(mgw_${name} STATIC ${LAYER_SOURCES})
+  add_library(mgw::${name} ALIAS mgw_${name})
+  target_include_directories(mgw_${name} PUBLIC "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(mgw_${name} PUBLIC ${LAYER_LINK} PRIVATE mgw_warnings ${LAYER_LINK_PRIVATE})
+endfunction()
+
+# mgw_program(rtpload SOURCES ... LINK ...) makes a program in the root of the build folder.
+function(mgw_program name)
+  cmake_parse_arguments(PROGRAM "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${PROGRAM_SOURCES})
+  target_link_libraries(${name} PRIVATE mgw_warnings ${PROGRAM_LINK})
+endfunction()
+
+# mgw_test(rtp_unit_test SOURCES ... LINK ... [LABELS ...]) makes a doctest program under tests/ and
+# registers it with ctest; doctest's main() comes from tests/doctest_main.cpp.
+function(mgw_test name)
+  cmake_parse_arguments(TEST "" "" "SOURCES;LINK;LABELS" ${ARGN})
+  add_executable(${name} ${TEST_SOURCES} "${PROJECT_SOURCE_DIR}/tests/doctest_main.cpp")
+  target_link_libraries(${name} PRIVATE mgw_warnings doctest::doctest ${TEST_LINK})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+  add_test(NAME ${name} COMMAND ${name})
+  if(TEST_LABELS)
+    set_tests_properties(${name} PROPERTIES LABELS "${TEST_LABELS}")
+  endif()
+endfunction()
