@@ -1,0 +1,227 @@
+#pragma once
+// What can be configured, as plain structs whose initial values are the defaults. Filled once at
+// start by conf/config_loader.h and not changed afterwards, so any thread may read it. The key of
+// each field, its range and its text for operators stand in the table of conf/config_keys.cpp.
+
+#include "conf/ip_network.h"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace conf {
+
+/// How packets get in and out of the kernel.
+enum class BackendChoice : std::uint8_t {
+  automatic,  ///< io_uring where the kernel allows it, else poll
+  poll,
+  io_uring,  ///< starting fails where the kernel does not allow it
+};
+
+/// How long a pass may wait for more packets before it handles those it has. Fewer wake-ups, more
+/// latency.
+struct Coalescing {
+  bool automatic = false;              ///< chosen from the load, at most kCoalescingMax
+  std::chrono::microseconds limit{0};  ///< 0..1000 us, 0 = do not wait; not used when automatic
+  friend bool operator==(const Coalescing&, const Coalescing&) = default;
+};
+
+/// The longest that a pass may wait: a voice packet of 20 ms bears one more millisecond of delay,
+/// not more.
+inline constexpr std::chrono::microseconds kCoalescingMax{1000};
+
+/// Section `io`: the I/O backend of every worker.
+struct IoOptions {
+  BackendChoice backend = BackendChoice::automatic;
+  /// Bytes of one packet buffer, 512..65536. A longer datagram is dropped and counted.
+  std::uint32_t buffer_bytes = 2048;
+  /// Packet buffers of each worker, 64..1048576; 0 = chosen from the number of endpoints.
+  std::uint32_t buffers = 0;
+  /// Bytes of kernel memory for received packets of one RTP or RTCP socket (SO_RCVBUF); 0 = the
+  /// kernel's default.
+  std::uint32_t receive_buffer_bytes = 0;
+  /// Bytes of kernel memory for packets to be sent of one RTP or RTCP socket (SO_SNDBUF); 0 = the
+  /// kernel's default.
+  std::uint32_t send_buffer_bytes = 0;
+  Coalescing coalescing;
+  friend bool operator==(const IoOptions&, const IoOptions&) = default;
+};
+
+/// Section `workers`: the threads that forward media.
+struct WorkerOptions {
+  /// Threads, 1..64; 0 = one per usable core.
+  std::uint32_t count = 0;
+  /// CPU numbers, 0..1023: worker i runs on entry i modulo the size of the list; empty = not
+  /// pinned.
+  std::vector<std::uint32_t> cpu_affinity;
+  /// SCHED_RR priority, 1..32; 0 = ordinary scheduling.
+  std::uint32_t realtime_priority = 0;
+  friend bool operator==(const WorkerOptions&, const WorkerOptions&) = default;
+};
+
+/// Section `mgcp`: the socket towards the call agents.
+struct MgcpOptions {
+  /// Numeric address to bind to, IPv4 or IPv6.
+  std::string bind = "127.0.0.1";
+  /// UDP port, 0..65535; 0 = chosen by the system and told in the log.
+  std::uint16_t port = 2427;
+  /// Domain part of the endpoint names, 1..255 characters; "*" accepts any.
+  std::string domain = "mgw";
+  /// Numeric address of the only call agent, of the family of `bind`; the socket is connected to
+  /// its port kCallAgentPort. Empty = any agent.
+  std::string call_agent;
+  /// Who may send commands; empty = everybody. At most kAllowMax entries.
+  std::vector<IpNetwork> allow;
+  /// T-HIST of RFC 3435 section 3.5: how long an answer is kept for repeated commands, 1..3600 s.
+  std::chrono::seconds transaction_history{30};
+  /// Transactions remembered at the same time, 64..4194304. 2,000 calls per second with 5 commands
+  /// each are 300,000 in 30 s.
+  std::uint32_t transactions_max = 524288;
+  /// After how long a command that still runs is answered with 100 (RFC 3435 section 3.5.6),
+  /// 0..10000 ms; 0 = never.
+  std::chrono::milliseconds provisional_after{0};
+  /// Where RSIP is sent on start, drain and stop: "name@address:port", an RFC 3435 NotifiedEntity
+  /// with a numeric address; empty = RSIP is not sent.
+  std::string notify_entity;
+  /// CRCX in sendrecv without any SDP is refused with 527, as the TTCN-3 suite of osmo-mgw wants
+  /// it.
+  bool early_bidir_error = false;
+  friend bool operator==(const MgcpOptions&, const MgcpOptions&) = default;
+};
+
+/// The port to which the MGCP socket is connected when MgcpOptions::call_agent is set (RFC 3435
+/// section 3.5).
+inline constexpr std::uint16_t kCallAgentPort = 2727;
+
+/// Entries of MgcpOptions::allow: each command is compared with all of them.
+inline constexpr std::size_t kAllowMax = 256;
+
+/// Section `rtp`, the part that concerns the sockets and ports of the whole gateway.
+struct RtpOptions {
+  /// Numeric IPv4 address for RTP sockets; empty = the address that routes to the peer, else any.
+  std::string bind;
+  /// Numeric IPv6 address for RTP sockets; empty = no IPv6 media.
+  std::string bind_v6;
+  /// Numeric IPv4 address announced in SDP instead of the bound one (a gateway behind 1:1 NAT).
+  std::string advertise;
+  /// Numeric IPv6 address announced in SDP instead of the bound one.
+  std::string advertise_v6;
+  /// First port for RTP, even, 1024..65534.
+  std::uint16_t port_min = 16384;
+  /// Last port (RTCP), odd, 1025..65535.
+  std::uint16_t port_max = 32767;
+  /// How long a released port is not used again, 0..600000 ms.
+  std::chrono::milliseconds port_quarantine{2000};
+  /// Bind to and announce the local address from which the system would reach the peer.
+  bool ip_probing = false;
+  /// DSCP of RTP and RTCP packets, 0..63 (RFC 2474).
+  std::uint8_t dscp = 0;
+  /// SO_PRIORITY of RTP and RTCP sockets, 0..255; above 6 needs CAP_NET_ADMIN.
+  std::uint8_t socket_priority = 0;
+  friend bool operator==(const RtpOptions&, const RtpOptions&) = default;
+};
+
+/// Whether and how often an RTP packet is sent to the peer to open firewalls on the way.
+struct KeepAlive {
+  enum class Mode : std::uint8_t { off, once, interval };
+  Mode mode = Mode::once;
+  std::chrono::seconds interval{0};  ///< 1..120 s with Mode::interval, else 0
+  friend bool operator==(const KeepAlive&, const KeepAlive&) = default;
+};
+
+/// From where a leg accepts packets.
+enum class SourceCheck : std::uint8_t {
+  strict,  ///< only from the address and port of the SDP
+  latch,   ///< from the first valid source after each SDP
+  any,     ///< from everywhere
+};
+
+/// What happens to packets with a payload type that their sender never negotiated.
+enum class UnknownPayloadTypes : std::uint8_t { pass, drop };
+
+/// What is made consistent in the RTP packets that leave the gateway.
+struct PatchOptions {
+  bool ssrc = false;       ///< one SSRC and one sequence per connection, whatever the source does
+  bool timestamp = false;  ///< timestamps follow the sequence in whole packet durations
+  bool rfc5993hr = false;  ///< GSM-HR payloads in the format that the receiver was told (RFC 5993)
+  friend bool operator==(const PatchOptions&, const PatchOptions&) = default;
+};
+
+/// Section `sdp`: how the gateway describes its legs.
+struct SdpOptions {
+  /// Answers name the selected codec only (plus telephone-event and CN), not all common ones.
+  bool single_codec = true;
+  /// Answers have a=ptime.
+  bool send_ptime = true;
+  /// Answers have a=rtpmap.
+  bool send_name = true;
+  friend bool operator==(const SdpOptions&, const SdpOptions&) = default;
+};
+
+/// What can differ from trunk to trunk.
+struct TrunkOptions {
+  KeepAlive keep_alive;
+  bool omit_rtcp = false;  ///< RTCP is not relayed
+  bool generate_rtcp =
+      false;  ///< the gateway sends its own SR and RR on each leg (RFC 3550 section 6)
+  PatchOptions patch;
+  SourceCheck source = SourceCheck::strict;
+  UnknownPayloadTypes unknown_payload_types = UnknownPayloadTypes::pass;
+  /// Packet duration towards every peer, whatever was negotiated: 10, 20 or 40 ms; 0 = as
+  /// negotiated.
+  std::chrono::milliseconds force_ptime{0};
+  /// CRCX on a busy endpoint with another call identifier frees the old call instead of failing
+  /// with 400.
+  bool force_realloc = false;
+  /// How long a connection lives without MDCX and media, 0..65534 s; 0 = for ever.
+  std::chrono::seconds connection_timeout{0};
+  SdpOptions sdp;
+  friend bool operator==(const TrunkOptions&, const TrunkOptions&) = default;
+};
+
+/// Section `endpoints`: the virtual trunk, rtpbridge/1 to rtpbridge/COUNT (in hexadecimal).
+struct VirtualTrunkOptions {
+  /// Endpoints, 1..65534.
+  std::uint32_t count = 512;
+  /// Connections of one endpoint, 0..65535; 0 = unlimited.
+  std::uint32_t connections_max = 0;
+  TrunkOptions options;
+  friend bool operator==(const VirtualTrunkOptions&, const VirtualTrunkOptions&) = default;
+};
+
+/// Section `metrics`: the Prometheus exporter, http://BIND:PORT/metrics.
+struct MetricsOptions {
+  bool enabled = true;
+  /// Numeric address to bind to, IPv4 or IPv6.
+  std::string bind = "127.0.0.1";
+  /// TCP port, 0..65535; 0 = no exporter, as with `enabled` = false.
+  std::uint16_t port = 9747;
+  friend bool operator==(const MetricsOptions&, const MetricsOptions&) = default;
+};
+
+/// From which severity on a line is logged.
+enum class LogLevel : std::uint8_t { debug, info, notice, warning, error };
+
+/// Section `log`.
+struct LogOptions {
+  LogLevel level = LogLevel::notice;
+  /// Path of the log file, appended to; empty = standard error.
+  std::string file;
+  friend bool operator==(const LogOptions&, const LogOptions&) = default;
+};
+
+/// The whole configuration; a default-constructed one is what an empty file gives.
+struct Config {
+  IoOptions io;
+  WorkerOptions workers;
+  MgcpOptions mgcp;
+  RtpOptions rtp;
+  VirtualTrunkOptions endpoints;
+  MetricsOptions metrics;
+  LogOptions log;
+  friend bool operator==(const Config&, const Config&) = default;
+};
+
+}  // namespace conf
