@@ -1,0 +1,1 @@
+#include "rtp/payload_map.h"

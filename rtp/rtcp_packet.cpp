@@ -1,0 +1,1 @@
+#include "rtp/rtcp_packet.h"

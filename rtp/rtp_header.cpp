@@ -1,0 +1,1 @@
+#include "rtp/rtp_header.h"

@@ -1,0 +1,1 @@
+#include "rtp/stream_statistics.h"

@@ -1,0 +1,99 @@
+#pragma once
+// One continuous output stream out of a source that may change its SSRC or stray from its timestamp
+// grid: the `rtp-patch ssrc` and `rtp-patch timestamp` options. The state belongs to the source
+// connection, on its worker's thread; the options are those of the destination.
+
+#include "io/time.h"
+#include "rtp/rtcp_rewrite.h"
+#include "rtp/rtp_header.h"
+#include "rtp/sequence.h"
+#include "rtp/stream_statistics.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace rtp {
+
+/// What shall be patched.
+struct TimelineOptions {
+  bool patch_ssrc =
+      false;  ///< The first SSRC stays the output's SSRC; a change continues its timeline.
+  bool align_timestamp =
+      false;  ///< Timestamps off the packet grid are rounded up to it (not with the marker bit).
+};
+
+/// The timing of the source's packets.
+struct TimelineTiming {
+  std::uint32_t clock_rate_hz = 8000;         ///< 0 is taken as 8000.
+  std::uint32_t packet_duration_ticks = 160;  ///< 0 is taken as 20 ms.
+};
+
+/// The numbers under which one packet goes out.
+struct TimelinePatch {
+  std::uint32_t ssrc = 0;
+  std::uint32_t timestamp = 0;
+  std::uint16_t sequence = 0;
+};
+
+/// Maps a source's packets onto one output stream.
+///
+/// With patch_ssrc a new SSRC goes on at the last output sequence + 1 and the last output timestamp
+/// + n packet durations, n = elapsed time / packet duration, rounded, at least 1. A packet of the
+/// old SSRC that comes late keeps the old mapping if its output number is one of the last 100
+/// before the change: it fills its gap and the output is as ordered as the input was. One that the
+/// old SSRC sends with a number at or past the change can't be told from a source that switched
+/// back and is treated as such: the output goes on counting, no packet is lost and no number is
+/// used twice; the price is one packet duration of timestamp. Nothing is ever dropped here.
+class Timeline {
+ public:
+  /// The output numbers of the packet that `header` describes (as received). Call it exactly once
+  /// per received packet, also when it goes to several destinations, with the same options for all
+  /// of them.
+  [[nodiscard]] TimelinePatch next(const RtpHeader& header, io::TimePoint now,
+                                   TimelineOptions options, TimelineTiming timing) noexcept;
+  /// next() and write_patch() for the usual case of one destination; `header` is updated with the
+  /// packet.
+  void apply(std::span<std::byte> packet, RtpHeader& header, io::TimePoint now,
+             TimelineOptions options, TimelineTiming timing) noexcept;
+
+  /// The current mapping, for RTCP. Not active as long as media passed unchanged.
+  [[nodiscard]] StreamMapping mapping() const noexcept;
+  /// Timestamp errors of what goes out ("TO").
+  [[nodiscard]] std::uint32_t timestamp_errors() const noexcept { return check_.errors(); }
+
+ private:
+  struct Mapping {
+    std::uint32_t source_ssrc = 0;
+    std::uint32_t timestamp_offset = 0;
+    std::uint16_t sequence_offset = 0;
+    std::uint16_t first_output = 0;  // the output number at which this mapping began
+  };
+
+  void start(const RtpHeader& header) noexcept;
+  [[nodiscard]] const Mapping* late_mapping(const RtpHeader& header) const noexcept;
+  void continue_with(const RtpHeader& header, io::TimePoint now, TimelineTiming timing) noexcept;
+  void align(const RtpHeader& header, std::uint32_t packet_duration_ticks) noexcept;
+  void advance(const RtpHeader& header, const TimelinePatch& patch, io::TimePoint now) noexcept;
+
+  Mapping current_;
+  Mapping previous_;
+  io::TimePoint newest_at_{};  // when the newest output packet arrived
+  ExtendedSequence source_sequence_;
+  TimestampCheck check_;
+  std::uint32_t output_ssrc_ = 0;
+  std::uint32_t newest_timestamp_ = 0;  // of the newest output packet
+  std::uint32_t packets_ = 0;           // of the current source SSRC
+  std::uint32_t octets_ = 0;
+  std::uint32_t packets_before_ = 0;
+  std::uint32_t octets_before_ = 0;
+  std::uint16_t newest_sequence_ = 0;
+  bool started_ = false;
+  bool has_previous_ = false;
+  bool patched_ = false;  // something went out under other numbers than it came
+};
+
+/// Writes the numbers of `patch` into a packet that parse_rtp accepted.
+void write_patch(std::span<std::byte> packet, const TimelinePatch& patch) noexcept;
+
+}  // namespace rtp
