@@ -1,6 +1,7 @@
 #pragma once
-// Assertions on the program's own state. They stay on in every build: a gateway whose state is wrong must stop
-// before it forwards somebody's voice to a stranger. Never used on bytes from the network or on kernel results.
+// Assertions on the program's own state. They stay on in every build: a gateway whose state is
+// wrong must stop before it forwards somebody's voice to a stranger. Never used on bytes from the
+// network or on kernel results.
 
 namespace io {
 

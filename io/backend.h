@@ -1,12 +1,7 @@
 #pragma once
-// How a worker talks to the kernel: sockets in, one vector of received datagrams and events per pass, one vector of
-// sends per pass, one submission per pass. Three implementations (poll through epoll, io_uring, simulated) keep the
-// same contract; tests/contract holds it as tests.
-
-#include <cstdint>
-#include <span>
-#include <string_view>
-#include <vector>
+// How a worker talks to the kernel: sockets in, one vector of received datagrams and events per
+// pass, one vector of sends per pass, one submission per pass. Three implementations (poll through
+// epoll, io_uring, simulated) keep the same contract; tests/contract holds it as tests.
 
 #include "io/assert.h"
 #include "io/counter.h"
@@ -15,12 +10,17 @@
 #include "io/socket_factory.h"
 #include "io/time.h"
 
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
 namespace io {
 
 /// What happened to a socket besides datagrams.
 enum class SocketEventKind : std::uint8_t {
-  closed,         ///< the last event of this id: no work is in flight, the port is free for others
-  receive_error,  ///< an error was reported on the socket (ICMP on a connected socket); it stays open
+  closed,         ///< the last event of this id: nothing is in flight, the port is free
+  receive_error,  ///< an error was reported (ICMP on a connected socket); it stays open
 };
 
 struct SocketEvent {
@@ -30,36 +30,41 @@ struct SocketEvent {
   int error = 0;  ///< errno of receive_error
 };
 
-/// What one pass brought. The spans stay valid until the next pass; the datagrams may be moved from.
+/// What one pass brought. The spans stay valid until the next pass; the datagrams may be moved
+/// from.
 struct PassResult {
-  std::span<Datagram> received;      ///< per socket in order of arrival
-  std::span<SocketEvent> events;     ///< closed comes after the last datagram of its socket
-  bool woken = false;                ///< wake() was called since the last pass
+  std::span<Datagram> received;   ///< per socket in order of arrival
+  std::span<SocketEvent> events;  ///< closed comes after the last datagram of its socket
+  bool woken = false;             ///< wake() was called since the last pass
 };
 
 /// Counted by the backend's thread, read by any.
 struct BackendCounters {
-  Counter passes;                ///< calls of pass() that came back
-  Counter system_calls;          ///< made by passes: waits, receives, sends, submissions
-  Counter received;              ///< datagrams handed out
-  Counter received_oversize;     ///< longer than a buffer: dropped
-  Counter received_no_buffer;    ///< times that receiving paused for want of a buffer; nothing is lost by that alone
-  Counter sent;                  ///< datagrams that the kernel took
-  Counter send_would_block;      ///< dropped: the socket's send buffer was full
-  Counter send_unreachable;      ///< dropped: ECONNREFUSED, EHOSTUNREACH, ENETUNREACH …
-  Counter send_failed;           ///< dropped: any other error
-  Counter send_closed;           ///< dropped: the socket was closed or closing
-  Counter receive_errors;        ///< socket errors reported while receiving (ICMP)
-  Counter sockets;               ///< gauge: open or closing
+  Counter passes;              ///< calls of pass() that came back
+  Counter system_calls;        ///< made by passes: waits, receives, sends, submissions
+  Counter received;            ///< datagrams handed out
+  Counter received_oversize;   ///< longer than a buffer: dropped
+  Counter received_no_buffer;  ///< times that receiving paused for want of a buffer; nothing is
+                               ///< lost by that alone
+  Counter sent;                ///< datagrams that the kernel took
+  Counter send_would_block;    ///< dropped: the socket's send buffer was full
+  Counter send_unreachable;    ///< dropped: ECONNREFUSED, EHOSTUNREACH, ENETUNREACH …
+  Counter send_failed;         ///< dropped: any other error
+  Counter send_closed;         ///< dropped: the socket was closed or closing
+  Counter receive_errors;      ///< socket errors reported while receiving (ICMP)
+  Counter sockets;             ///< gauge: open or closing
 };
 
-/// One per worker thread. Only wake() and counters() may be called from other threads; everything else from one thread,
-/// the one that called pass() first (the io_uring implementation binds its ring to it).
+/// One per worker thread. Only wake() and counters() may be called from other threads; everything
+/// else from one thread, the one that called pass() first (the io_uring implementation binds its
+/// ring to it).
 class Backend {
  public:
-  /// At most this many datagrams are handed out by one pass; what is left comes with the next one, without waiting.
+  /// At most this many datagrams are handed out by one pass; what is left comes with the next one,
+  /// without waiting.
   static constexpr std::size_t kReceivedPerPassMax = 1024;
-  /// At most this many datagrams of one socket in a row are taken in one pass while others wait (fairness).
+  /// At most this many datagrams of one socket in a row are taken in one pass while others wait
+  /// (fairness).
   static constexpr std::size_t kReceivedPerSocketMax = 32;
 
   Backend() = default;
@@ -73,22 +78,25 @@ class Backend {
   /// "poll", "io_uring" or "simulated".
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
 
-  /// Takes over a bound socket; its datagrams and events carry `tag`. Errors: ENFILE/ENOMEM/ENOSPC when the kernel or a
-  /// limit refuses; the socket is then closed.
+  /// Takes over a bound socket; its datagrams and events carry `tag`. Errors: ENFILE/ENOMEM/ENOSPC
+  /// when the kernel or a limit refuses; the socket is then closed.
   [[nodiscard]] virtual Result<SocketId> open(BoundSocket&& socket, std::uint64_t tag) noexcept = 0;
 
-  /// Begins to close. Datagrams queued before by send() still leave; nothing is received any more (from the next pass
-  /// on no datagram of this id is handed out). The event `closed` follows from a later pass, exactly once, when the kernel has let
-  /// go of the port. Closing twice is allowed and does nothing.
+  /// Begins to close. Datagrams queued before by send() still leave; nothing is received any more
+  /// (from the next pass on no datagram of this id is handed out). The event `closed` follows from
+  /// a later pass, exactly once, when the kernel has let go of the port. Closing twice is allowed
+  /// and does nothing.
   virtual void close(SocketId socket) noexcept = 0;
 
-  /// Queues a datagram. It leaves with the next pass, in order with all others of its socket. A datagram that the kernel
-  /// does not take at once is dropped and counted: late audio is worthless, and nothing may overtake. Never blocks, never allocates
-  /// up to the capacity given at construction.
+  /// Queues a datagram. It leaves with the next pass, in order with all others of its socket. A
+  /// datagram that the kernel does not take at once is dropped and counted: late audio is
+  /// worthless, and nothing may overtake. Never blocks, never allocates up to the capacity given at
+  /// construction.
   void send(Datagram&& datagram) noexcept { outgoing_.push_back(std::move(datagram)); }
 
-  /// One pass: submits all that is queued, waits until a datagram, an event or a wake comes or `deadline` is reached
-  /// (not at all if something is left over from before), and hands out what there is. The send buffers are free when it returns.
+  /// One pass: submits all that is queued, waits until a datagram, an event or a wake comes or
+  /// `deadline` is reached (not at all if something is left over from before), and hands out what
+  /// there is. The send buffers are free when it returns.
   [[nodiscard]] virtual PassResult pass(TimePoint deadline) noexcept = 0;
 
   /// Makes a waiting or the next pass return without waiting. Thread-safe, async-signal-safe.
@@ -106,8 +114,11 @@ class Backend {
 
 /// What a backend is made with.
 struct BackendOptions {
-  std::uint32_t sockets_max = 0;    ///< 0 = as many as RLIMIT_NOFILE allows
-  std::uint32_t coalesce_us = 0;    ///< after the first datagram of a pass wait so long for more; 0 = don't
+  /// Most sockets open at once; 0 = as many as RLIMIT_NOFILE allows.
+  std::uint32_t sockets_max = 0;
+  /// While passes bring more than one datagram, at least so long lies between two wake-ups, which
+  /// adds at most this much latency; 0 = never wait for more.
+  std::uint32_t coalesce_us = 0;
 };
 
 }  // namespace io

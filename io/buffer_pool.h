@@ -1,6 +1,7 @@
 #pragma once
-// The memory that packets live in: a fixed number of equal slots, allocated once. One pool per worker thread;
-// a slot may be shared by several datagrams of that worker (fan-out) and returns when the last one lets go.
+// The memory that packets live in: a fixed number of equal slots, allocated once. One pool per
+// worker thread; a slot may be shared by several datagrams of that worker (fan-out) and returns
+// when the last one lets go.
 
 #include <cstddef>
 #include <cstdint>
@@ -42,8 +43,8 @@ class Buffer {
   [[nodiscard]] bool unique() const noexcept;
   /// Which slot of its pool this is. For backends.
   [[nodiscard]] std::uint32_t slot() const noexcept { return slot_; }
-  /// Gives the slot up without returning it to the pool: the caller (a backend that lends it to the kernel)
-  /// brings it back with BufferPool::adopt(). Requires unique().
+  /// Gives the slot up without returning it to the pool: the caller (a backend that lends it to the
+  /// kernel) brings it back with BufferPool::adopt(). Requires unique().
   [[nodiscard]] std::uint32_t detach() noexcept;
 
  private:
@@ -55,11 +56,13 @@ class Buffer {
   std::uint32_t slot_ = 0;
 };
 
-/// `slots` slots of `slot_bytes` bytes. The most recently returned slot is handed out first, as its memory is
-/// still in the cache. Must outlive every Buffer taken from it (the destructor asserts that all are back).
+/// `slots` slots of `slot_bytes` bytes. The most recently returned slot is handed out first, as its
+/// memory is still in the cache. Must outlive every Buffer taken from it (the destructor asserts
+/// that all are back).
 class BufferPool {
  public:
-  /// Allocates everything; throws std::bad_alloc. `slots` 1 to 1,048,576, `slot_bytes` 256 to 65,536.
+  /// Allocates everything; throws std::bad_alloc. `slots` 1 to 1,048,576, `slot_bytes` 256 to
+  /// 65,536.
   BufferPool(std::uint32_t slots, std::uint32_t slot_bytes);
   BufferPool(const BufferPool&) = delete;
   BufferPool& operator=(const BufferPool&) = delete;
@@ -95,7 +98,11 @@ class BufferPool {
   std::vector<std::uint16_t> references_;  // per slot; 0 = free or detached
 };
 
-inline std::byte* Buffer::data() const noexcept { return pool_->slot_data(slot_); }
-inline std::size_t Buffer::capacity() const noexcept { return pool_->slot_bytes(); }
+inline std::byte* Buffer::data() const noexcept {
+  return pool_->slot_data(slot_);
+}
+inline std::size_t Buffer::capacity() const noexcept {
+  return pool_->slot_bytes();
+}
 
 }  // namespace io

@@ -16,7 +16,9 @@ class Counter {
   /// Sets the value, for gauges. Owner thread only.
   void set(std::uint64_t value) noexcept { value_.store(value, std::memory_order_relaxed); }
   /// The present value. Any thread.
-  [[nodiscard]] std::uint64_t value() const noexcept { return value_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t value() const noexcept {
+    return value_.load(std::memory_order_relaxed);
+  }
 
  private:
   std::atomic<std::uint64_t> value_{0};

@@ -1,22 +1,24 @@
 #pragma once
-// A bounded queue from one thread to another. It carries no wake-up of its own: the producer wakes the consumer once
-// after a burst.
+// A bounded queue from one thread to another. It carries no wake-up of its own: the producer wakes
+// the consumer once after a burst.
+
+#include "io/assert.h"
 
 #include <atomic>
 #include <cstddef>
 #include <memory>
 #include <utility>
 
-#include "io/assert.h"
-
 namespace io {
 
-/// Single producer, single consumer, no locks, no allocation after construction. Both ends see the other's writes in order.
+/// Single producer, single consumer, no locks, no allocation after construction. Both ends see the
+/// other's writes in order.
 template <typename Value>
 class Inbox {
  public:
   /// `capacity` is rounded up to a power of two.
-  explicit Inbox(std::size_t capacity) : mask_(round_up(capacity) - 1), values_(new Value[mask_ + 1]) {}
+  explicit Inbox(std::size_t capacity)
+      : mask_(round_up(capacity) - 1), values_(new Value[mask_ + 1]) {}
 
   /// Producer: false when full or closed; `value` is untouched then.
   [[nodiscard]] bool push(Value&& value) noexcept {

@@ -1,6 +1,8 @@
 #pragma once
-// Log lines for operators: one per event of a call, with category and key=value fields. The packet path counts, it
-// does not log; what it has to say goes through a LogLimiter.
+// Log lines for operators: one per event of a call, with category and key=value fields. The packet
+// path counts, it does not log; what it has to say goes through a LogLimiter.
+
+#include "io/time.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +10,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-
-#include "io/time.h"
 
 namespace io {
 
@@ -23,8 +23,8 @@ struct LogOptions {
   std::string file;     ///< empty = standard error
 };
 
-/// Sets logging up; may be called again. Before the first call lines go to standard error. Throws std::runtime_error if the
-/// file can't be opened. Main thread, before others start.
+/// Sets logging up; may be called again. Before the first call lines go to standard error. Throws
+/// std::runtime_error if the file can't be opened. Main thread, before others start.
 void start_logging(const LogOptions& options);
 /// Reopens the log file, for rotation. Any thread.
 void reopen_log() noexcept;
@@ -45,7 +45,8 @@ void log(LogLevel level, std::string_view category, fmt::format_string<Arguments
 /// Lets one line through per `interval` (one second) and counts the rest. Owner thread only.
 class LogLimiter {
  public:
-  /// True if a line may be written now; `suppressed()` then tells how many were not since the last one.
+  /// True if a line may be written now; `suppressed()` then tells how many were not since the last
+  /// one.
   [[nodiscard]] bool allow(TimePoint now) noexcept;
   [[nodiscard]] std::uint64_t suppressed() const noexcept { return suppressed_; }
 

@@ -1,9 +1,10 @@
 #pragma once
-// How a function says that it may fail for an expected reason: it returns a Result and the caller looks.
-
-#include <system_error>
+// How a function says that it may fail for an expected reason: it returns a Result and the caller
+// looks.
 
 #include <tl/expected.hpp>
+
+#include <system_error>
 
 namespace io {
 

@@ -16,13 +16,15 @@ namespace io {
 /// Which kind of address a SocketAddress holds.
 enum class AddressFamily : std::uint8_t { none, ipv4, ipv6 };
 
-/// A value: 28 bytes, freely copied, comparable, hashable. Ports are in host order at this interface.
+/// A value: 28 bytes, freely copied, comparable, hashable. Ports are in host order at this
+/// interface.
 class SocketAddress {
  public:
   /// No address at all: family none, port 0.
   SocketAddress() noexcept;
 
-  /// From numeric text ("127.0.0.1", "::1", "fe80::1%2"; no host names, no brackets). Empty if it is neither.
+  /// From numeric text ("127.0.0.1", "::1", "fe80::1%2"; no host names, no brackets). Empty if it
+  /// is neither.
   [[nodiscard]] static std::optional<SocketAddress> parse(std::string_view address,
                                                           std::uint16_t port) noexcept;
   /// From text with a port: "127.0.0.1:2427" or "[::1]:2427".
@@ -52,7 +54,8 @@ class SocketAddress {
   /// For hash tables. The same on every run.
   [[nodiscard]] std::size_t hash() const noexcept;
 
-  /// Same family, same IP address, same port (scope ids of link-local addresses count, flow labels don't).
+  /// Same family, same IP address, same port (scope ids of link-local addresses count, flow labels
+  /// don't).
   friend bool operator==(const SocketAddress& left, const SocketAddress& right) noexcept;
 
  private:

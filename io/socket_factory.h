@@ -1,13 +1,13 @@
 #pragma once
-// Makes bound UDP sockets. Separate from the backends, so that the control thread learns at once whether a port
-// is free, while the worker's backend takes the bound socket over later.
+// Makes bound UDP sockets. Separate from the backends, so that the control thread learns at once
+// whether a port is free, while the worker's backend takes the bound socket over later.
+
+#include "io/result.h"
+#include "io/socket_address.h"
 
 #include <cstdint>
 #include <optional>
 #include <utility>
-
-#include "io/result.h"
-#include "io/socket_address.h"
 
 namespace io {
 
@@ -23,7 +23,8 @@ struct SocketOptions {
 
 class SocketFactory;
 
-/// Owns one bound socket that no backend has yet. Closes it when destroyed. Move-only; may move between threads.
+/// Owns one bound socket that no backend has yet. Closes it when destroyed. Move-only; may move
+/// between threads.
 class BoundSocket {
  public:
   BoundSocket() noexcept = default;
@@ -62,11 +63,13 @@ class SocketFactory {
   SocketFactory& operator=(SocketFactory&&) = delete;
   virtual ~SocketFactory() = default;
 
-  /// A bound, non-blocking UDP socket. Errors: EADDRINUSE, EADDRNOTAVAIL, EMFILE (also when the process comes within
-  /// a reserve of its limit on open files, so that control surfaces keep working), EAFNOSUPPORT, EPERM …
+  /// A bound, non-blocking UDP socket. Errors: EADDRINUSE, EADDRNOTAVAIL, EMFILE (also when the
+  /// process comes within a reserve of its limit on open files, so that control surfaces keep
+  /// working), EAFNOSUPPORT, EPERM …
   [[nodiscard]] virtual Result<BoundSocket> bind_udp(const SocketOptions& options) noexcept = 0;
   /// The local address from which the kernel would reach `remote` (no packet is sent). Port 0.
-  [[nodiscard]] virtual Result<SocketAddress> route_source(const SocketAddress& remote) noexcept = 0;
+  [[nodiscard]] virtual Result<SocketAddress> route_source(
+      const SocketAddress& remote) noexcept = 0;
   /// Closes a handle that was made here. For BoundSocket.
   virtual void close_handle(int handle) noexcept = 0;
 };
@@ -74,7 +77,8 @@ class SocketFactory {
 /// The kernel's sockets.
 class KernelSocketFactory final : public SocketFactory {
  public:
-  /// `reserved_descriptors`: how many file descriptors of RLIMIT_NOFILE RTP sockets must leave free.
+  /// `reserved_descriptors`: how many file descriptors of RLIMIT_NOFILE RTP sockets must leave
+  /// free.
   explicit KernelSocketFactory(std::uint32_t reserved_descriptors = 32) noexcept;
   [[nodiscard]] Result<BoundSocket> bind_udp(const SocketOptions& options) noexcept override;
   [[nodiscard]] Result<SocketAddress> route_source(const SocketAddress& remote) noexcept override;

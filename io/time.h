@@ -1,6 +1,7 @@
 #pragma once
-// Time as the whole gateway sees it: nanoseconds on the monotonic clock. Nothing below mgw/ and the backends
-// reads a clock; everyone else is handed a TimePoint, so whole calls run on virtual time in tests.
+// Time as the whole gateway sees it: nanoseconds on the monotonic clock. Nothing below mgw/ and the
+// backends reads a clock; everyone else is handed a TimePoint, so whole calls run on virtual time
+// in tests.
 
 #include <chrono>
 
@@ -15,7 +16,8 @@ using TimePoint = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 /// Later than every real instant: "no deadline".
 inline constexpr TimePoint kNever = TimePoint::max();
 
-/// Where the time comes from. One implementation reads the kernel's clock, one is moved by the simulation.
+/// Where the time comes from. One implementation reads the kernel's clock, one is moved by the
+/// simulation.
 class Clock {
  public:
   Clock() = default;

@@ -1,15 +1,16 @@
 #pragma once
 // Timers of one thread, driven from outside: nobody here reads a clock.
 
+#include "io/time.h"
+
 #include <cstdint>
 #include <vector>
 
-#include "io/time.h"
-
 namespace io {
 
-/// A min-heap of (instant, what). Owner thread only. Arming is O(log n), reading the next expiry O(1). Timers are not
-/// cancelled: the owner checks with `key` and `generation` whether a fired timer still means something.
+/// A min-heap of (instant, what). Owner thread only. Arming is O(log n), reading the next expiry
+/// O(1). Timers are not cancelled: the owner checks with `key` and `generation` whether a fired
+/// timer still means something.
 class TimerQueue {
  public:
   struct Timer {
@@ -24,7 +25,8 @@ class TimerQueue {
   void arm(TimePoint at, std::uint64_t key, std::uint32_t generation);
   /// The earliest instant, kNever if there is none.
   [[nodiscard]] TimePoint next_expiry() const noexcept;
-  /// Takes one timer that is due at `now`; false if none is. Timers of the same instant come in the order of arming.
+  /// Takes one timer that is due at `now`; false if none is. Timers of the same instant come in the
+  /// order of arming.
   [[nodiscard]] bool take_due(TimePoint now, Timer& timer) noexcept;
   [[nodiscard]] std::size_t size() const noexcept { return heap_.size(); }
 
