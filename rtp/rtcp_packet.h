@@ -106,6 +106,15 @@ struct ReportBlock {
 /// Report block `index` of an SR or RR; none behind the last.
 [[nodiscard]] std::optional<ReportBlock> read_report_block(const RtcpPacket& packet,
                                                            std::size_t index) noexcept;
+/// One chunk of an SDES packet (RFC 3550 section 6.5).
+struct SdesChunk {
+  std::uint32_t ssrc = 0;
+  std::string_view cname;  ///< A view into the packet, bytes as they came; empty if it has none.
+  std::size_t size = 0;    ///< Octets of the chunk, with the zero octets that end it.
+};
+/// The chunk at the front of `chunks` (the body of an SDES packet, or what is left of it); none if
+/// it is not whole.
+[[nodiscard]] std::optional<SdesChunk> read_sdes_chunk(std::span<const std::byte> chunks) noexcept;
 /// A source and its canonical name.
 struct SourceName {
   std::uint32_t ssrc = 0;

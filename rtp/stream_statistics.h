@@ -97,9 +97,9 @@ class StreamStatistics {
 
  private:
   void begin_run(std::uint16_t sequence) noexcept;
-  void count_sequence(std::uint16_t sequence) noexcept;
+  [[nodiscard]] bool count_sequence(std::uint16_t sequence) noexcept;
   void count_late(int behind) noexcept;
-  void count_jump(std::uint16_t sequence) noexcept;
+  [[nodiscard]] bool count_jump(std::uint16_t sequence) noexcept;
   void advance_window(int steps) noexcept;
   void update_jitter(std::uint32_t timestamp, io::TimePoint now) noexcept;
   [[nodiscard]] std::uint64_t expected() const noexcept;
@@ -109,6 +109,8 @@ class StreamStatistics {
   std::uint64_t received_ = 0;
   std::uint64_t octets_ = 0;
   std::uint64_t expected_in_past_runs_ = 0;
+  std::uint64_t expected_prior_ = 0;  // as of the last report block
+  std::uint64_t received_prior_ = 0;
   std::int64_t base_ = 0;          // extended number of the oldest packet of the current run
   std::int64_t highest_ = 0;       // extended number of the newest
   std::uint64_t window_low_ = 0;   // bit n: number highest_ - n has come
@@ -123,8 +125,6 @@ class StreamStatistics {
   std::uint32_t restarts_ = 0;
   std::uint32_t after_jump_ = kNoJump;  // the number that would confirm a restart
   std::uint32_t last_sender_report_ = 0;
-  std::uint32_t expected_prior_ = 0;
-  std::uint32_t received_prior_ = 0;
   bool transit_known_ = false;
 };
 

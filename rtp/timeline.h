@@ -71,7 +71,11 @@ class Timeline {
   };
 
   void start(const RtpHeader& header) noexcept;
-  [[nodiscard]] const Mapping* late_mapping(const RtpHeader& header) const noexcept;
+  void select_mapping(const RtpHeader& header, io::TimePoint now, TimelineOptions options,
+                      TimelineTiming timing) noexcept;
+  [[nodiscard]] bool is_late(const RtpHeader& header) const noexcept;
+  [[nodiscard]] bool is_newest(std::uint16_t output_sequence) const noexcept;
+  [[nodiscard]] TimelinePatch map(const RtpHeader& header, const Mapping& mapping) const noexcept;
   void continue_with(const RtpHeader& header, io::TimePoint now, TimelineTiming timing) noexcept;
   void align(const RtpHeader& header, std::uint32_t packet_duration_ticks) noexcept;
   void advance(const RtpHeader& header, const TimelinePatch& patch, io::TimePoint now) noexcept;
@@ -89,8 +93,7 @@ class Timeline {
   std::uint32_t octets_before_ = 0;
   std::uint16_t newest_sequence_ = 0;
   bool started_ = false;
-  bool has_previous_ = false;
-  bool patched_ = false;  // something went out under other numbers than it came
+  bool has_previous_ = false;  // only while late packets of before the change may come
 };
 
 /// Writes the numbers of `patch` into a packet that parse_rtp accepted.
