@@ -108,6 +108,11 @@ class Backend {
   [[nodiscard]] const BackendCounters& counters() const noexcept { return counters_; }
 
  protected:
+  /// True for what ICMP or the routing table says about a peer, as opposed to our own mistakes.
+  [[nodiscard]] static bool is_unreachable(int error) noexcept;
+  /// Counts a datagram that was dropped because sending it failed with `error`.
+  void count_send_error(int error) noexcept;
+
   BackendCounters counters_;
   DatagramVector outgoing_;  ///< what send() queued since the last pass
 };
