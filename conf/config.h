@@ -100,9 +100,10 @@ inline constexpr std::size_t kAllowMax = 256;
 
 /// Section `rtp`, the part that concerns the sockets and ports of the whole gateway.
 struct RtpOptions {
-  /// Numeric IPv4 address for RTP sockets; empty = the address that routes to the peer, else any.
+  /// Numeric IPv4 address for RTP sockets; empty = MgcpOptions::bind, if that is IPv4.
   std::string bind;
-  /// Numeric IPv6 address for RTP sockets; empty = no IPv6 media.
+  /// Numeric IPv6 address for RTP sockets; empty = MgcpOptions::bind if that is IPv6, else no IPv6
+  /// media.
   std::string bind_v6;
   /// Numeric IPv4 address announced in SDP instead of the bound one (a gateway behind 1:1 NAT).
   std::string advertise;
@@ -114,7 +115,8 @@ struct RtpOptions {
   std::uint16_t port_max = 32767;
   /// How long a released port is not used again, 0..600000 ms.
   std::chrono::milliseconds port_quarantine{2000};
-  /// Bind to and announce the local address from which the system would reach the peer.
+  /// Bind to and announce the local address from which the system would reach the peer, once that
+  /// is known.
   bool ip_probing = false;
   /// DSCP of RTP and RTCP packets, 0..63 (RFC 2474).
   std::uint8_t dscp = 0;
@@ -169,8 +171,8 @@ struct TrunkOptions {
   PatchOptions patch;
   SourceCheck source = SourceCheck::strict;
   UnknownPayloadTypes unknown_payload_types = UnknownPayloadTypes::pass;
-  /// Packet duration towards every peer, whatever was negotiated: 10, 20 or 40 ms; 0 = as
-  /// negotiated.
+  /// Packet duration announced to every peer, whatever it asks for: 10, 20 or 40 ms; 0 = as
+  /// negotiated. Packets are not cut or joined. negotiated.
   std::chrono::milliseconds force_ptime{0};
   /// CRCX on a busy endpoint with another call identifier frees the old call instead of failing
   /// with 400.

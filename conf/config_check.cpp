@@ -1,0 +1,91 @@
+#include "conf/config_check.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+
+namespace conf {
+
+namespace {
+
+std::optional<Violation> check_ports(const RtpOptions& rtp) {
+  if (rtp.port_min % 2 != 0) {
+    return Violation{"rtp.port-min", "",
+                     fmt::format("rtp.port-min is {}, but RTP ports are even", rtp.port_min)};
+  }
+  if (rtp.port_max % 2 != 1) {
+    return Violation{
+        "rtp.port-max", "",
+        fmt::format("rtp.port-max is {}, but the last port is an RTCP port, which is odd",
+                    rtp.port_max)};
+  }
+  if (rtp.port_min >= rtp.port_max) {
+    return Violation{"rtp.port-max", "rtp.port-min",
+                     fmt::format("rtp.port-max is {}, which is below rtp.port-min, {}",
+                                 rtp.port_max, rtp.port_min)};
+  }
+  return std::nullopt;
+}
+
+/// Whether the list names the address; an empty list names everybody.
+bool is_allowed(const std::vector<IpNetwork>& allow, const std::string& address) {
+  if (allow.empty()) {
+    return true;
+  }
+  std::array<std::uint8_t, 16> bytes{};
+  const bool is_ipv4 = address_family(address) == AddressFamily::ipv4;
+  inet_pton(is_ipv4 ? AF_INET : AF_INET6, address.c_str(), bytes.data());
+  const auto used = std::span<const std::uint8_t>(bytes).first(is_ipv4 ? 4 : bytes.size());
+  return std::ranges::any_of(allow,
+                             [&](const IpNetwork& network) { return network.contains(used); });
+}
+
+std::optional<Violation> check_call_agent(const MgcpOptions& mgcp) {
+  if (mgcp.call_agent.empty()) {
+    return std::nullopt;
+  }
+  if (address_family(mgcp.call_agent) != address_family(mgcp.bind)) {
+    return Violation{"mgcp.call-agent", "mgcp.bind",
+                     fmt::format("mgcp.call-agent is {} and mgcp.bind is {}: both must be IPv4 or "
+                                 "both IPv6",
+                                 mgcp.call_agent, mgcp.bind)};
+  }
+  if (!is_allowed(mgcp.allow, mgcp.call_agent)) {
+    return Violation{
+        "mgcp.call-agent", "mgcp.allow",
+        fmt::format("mgcp.call-agent is {}, which mgcp.allow does not name", mgcp.call_agent)};
+  }
+  return std::nullopt;
+}
+
+std::optional<Violation> check_advertised(const Config& config) {
+  const bool mgcp_is_ipv6 = address_family(config.mgcp.bind) == AddressFamily::ipv6;
+  const RtpOptions& rtp = config.rtp;
+  if (!rtp.advertise_v6.empty() && rtp.bind_v6.empty() && !mgcp_is_ipv6 && !rtp.ip_probing) {
+    return Violation{"rtp.advertise-v6", "mgcp.bind",
+                     "rtp.advertise-v6 has no effect without an IPv6 address in rtp.bind-v6"};
+  }
+  if (!rtp.advertise.empty() && rtp.bind.empty() && mgcp_is_ipv6 && !rtp.ip_probing) {
+    return Violation{"rtp.advertise", "mgcp.bind",
+                     "rtp.advertise has no effect without an IPv4 address in rtp.bind"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Violation> find_violation(const Config& config) {
+  if (auto violation = check_ports(config.rtp)) {
+    return violation;
+  }
+  if (auto violation = check_call_agent(config.mgcp)) {
+    return violation;
+  }
+  return check_advertised(config);
+}
+
+}  // namespace conf

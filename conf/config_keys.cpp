@@ -1,0 +1,360 @@
+#include "conf/config_keys.h"
+
+#include "conf/notified_entity.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+namespace conf {
+
+namespace {
+
+using Words = std::span<const std::string_view>;
+
+constexpr std::size_t kDomainBytesMax = 255;
+constexpr std::size_t kPathBytesMax = 4096;
+
+/// More letters than any key has; the rest of a longer word cannot make it more alike.
+constexpr std::size_t kComparedBytesMax = 64;
+
+constexpr std::array<std::string_view, 1> kAuto = {"auto"};
+constexpr std::array<std::string_view, 3> kBackends = {"auto", "poll", "io_uring"};
+constexpr std::array<std::string_view, 2> kKeepAlives = {"off", "once"};
+constexpr std::array<std::string_view, 3> kSources = {"strict", "latch", "any"};
+constexpr std::array<std::string_view, 2> kUnknownPayloadTypes = {"pass", "drop"};
+constexpr std::array<std::string_view, 4> kPtimes = {"0", "10", "20", "40"};
+constexpr std::array<std::string_view, 5> kLogLevels = {"debug", "info", "notice", "warning",
+                                                        "error"};
+
+bool is_ipv4(std::string_view text) {
+  return address_family(text) == AddressFamily::ipv4;
+}
+
+bool is_ipv6(std::string_view text) {
+  return address_family(text) == AddressFamily::ipv6;
+}
+
+bool is_domain(std::string_view text) {
+  return !text.empty() && text.size() <= kDomainBytesMax &&
+         std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~' && c != '@'; });
+}
+
+bool is_path(std::string_view text) {
+  return text.size() <= kPathBytesMax &&
+         std::ranges::none_of(text, [](char c) { return c == '\0' || c == '\n'; });
+}
+
+constexpr TextForm kAddress = {
+    [](std::string_view text) { return address_family(text).has_value(); },
+    "an IPv4 or IPv6 address"};
+constexpr TextForm kOptionalAddress = {
+    [](std::string_view text) { return text.empty() || address_family(text).has_value(); },
+    "an IPv4 or IPv6 address, or \"\" for none"};
+constexpr TextForm kOptionalIpv4 = {
+    [](std::string_view text) { return text.empty() || is_ipv4(text); },
+    "an IPv4 address, or \"\" for none"};
+constexpr TextForm kOptionalIpv6 = {
+    [](std::string_view text) { return text.empty() || is_ipv6(text); },
+    "an IPv6 address, or \"\" for none"};
+constexpr TextForm kDomain = {is_domain, "a domain name of 1 to 255 characters, or \"*\" for any"};
+constexpr TextForm kOptionalEntity = {
+    [](std::string_view text) { return text.empty() || parse_notified_entity(text).has_value(); },
+    "name@address:port, with an IPv6 address in [], or \"\" for none"};
+constexpr TextForm kOptionalPath = {is_path, "a file name, or \"\" for none"};
+
+template <auto... Members>
+constexpr Field field() {
+  return +[](Config & config) -> auto& {
+    return (config.*....*Members);
+  };
+}
+
+template <auto... Members>
+constexpr Setting number(std::string_view path, std::string_view unit, std::uint64_t min,
+                         std::uint64_t max, std::string_view help, Words words = {}) {
+  return {path, unit, help, min, max, words, {}, field<Members...>()};
+}
+
+template <auto... Members>
+constexpr Setting toggle(std::string_view path, std::string_view help) {
+  return {path, "", help, 0, 0, {}, {}, field<Members...>()};
+}
+
+template <auto... Members>
+constexpr Setting choice(std::string_view path, Words words, std::string_view help,
+                         std::string_view unit = "") {
+  return {path, unit, help, 0, 0, words, {}, field<Members...>()};
+}
+
+template <auto... Members>
+constexpr Setting text(std::string_view path, TextForm form, std::string_view help) {
+  return {path, "", help, 0, 0, {}, form, field<Members...>()};
+}
+
+/// A key of the virtual trunk's TrunkOptions.
+constexpr auto kTrunk = &Config::endpoints;
+constexpr auto kTrunkOptions = &VirtualTrunkOptions::options;
+
+constexpr Section kSections[] = {
+    {"io", "How packets get in and out of the kernel."},
+    {"workers", "The threads that forward media."},
+    {"mgcp", "The socket to which the call agents send their commands."},
+    {"mgcp.compat", "Answers as other gateways give them, for call agents that rely on them."},
+    {"rtp", "Media: addresses, ports, and how packets are treated on their way."},
+    {"rtp.patch", "What is made consistent in the packets that leave the gateway."},
+    {"rtcp", "Reports about the media streams."},
+    {"sdp", "How the gateway describes its side of a call."},
+    {"endpoints", "The virtual endpoints rtpbridge/1, rtpbridge/2, ... (in hexadecimal)."},
+    {"metrics", "The Prometheus exporter, http://BIND:PORT/metrics."},
+    {"log", "What is logged, and where to."},
+};
+
+constexpr Setting kIoAndWorkers[] = {
+    choice<&Config::io, &IoOptions::backend>(
+        "io.backend", kBackends,
+        "auto takes io_uring where the kernel allows it and poll elsewhere; io_uring fails to "
+        "start "
+        "where it is not allowed. The environment variables MGW_IO_BACKEND and LIBOSMO_IO_BACKEND "
+        "take precedence."),
+    number<&Config::io, &IoOptions::buffer_bytes>(
+        "io.buffer-bytes", "bytes", 512, 65536,
+        "Size of a packet buffer. A longer datagram is dropped and counted."),
+    number<&Config::io, &IoOptions::buffers>(
+        "io.buffers", "", 64, 1048576,
+        "Packet buffers of each worker; auto derives them from the number of endpoints.", kAuto),
+    number<&Config::io, &IoOptions::receive_buffer_bytes>(
+        "io.receive-buffer-bytes", "bytes", 0, 1073741824,
+        "Kernel memory for received packets of one RTP or RTCP socket (SO_RCVBUF); 0 leaves the "
+        "system's default."),
+    number<&Config::io, &IoOptions::send_buffer_bytes>(
+        "io.send-buffer-bytes", "bytes", 0, 1073741824,
+        "Kernel memory for packets to be sent of one RTP or RTCP socket (SO_SNDBUF); 0 leaves the "
+        "system's default."),
+    number<&Config::io, &IoOptions::coalescing>(
+        "io.coalesce-us", "us", 0, kCoalescingMax.count(),
+        "How long a worker may wait for more packets before it forwards those it has: fewer "
+        "wake-ups, less CPU, up to this much more latency. 0 does not wait; auto waits when it "
+        "pays.",
+        kAuto),
+    number<&Config::workers, &WorkerOptions::count>("workers.count", "", 1, 64,
+                                                    "Threads; auto is one per usable core.", kAuto),
+    number<&Config::workers, &WorkerOptions::cpu_affinity>(
+        "workers.cpu-affinity", "", 0, 1023,
+        "CPUs to which the workers are bound, one after the other; [] leaves them free."),
+    number<&Config::workers, &WorkerOptions::realtime_priority>(
+        "workers.realtime-priority", "", 0, 32,
+        "Real-time priority (SCHED_RR) of the workers, which needs CAP_SYS_NICE; 0 is ordinary "
+        "scheduling."),
+};
+
+constexpr Setting kMgcp[] = {
+    text<&Config::mgcp, &MgcpOptions::bind>(
+        "mgcp.bind", kAddress,
+        "Address to listen on. MGCP has no authentication: open it to trusted networks only."),
+    number<&Config::mgcp, &MgcpOptions::port>(
+        "mgcp.port", "", 0, 65535, "UDP port; 0 lets the system choose, the log tells which."),
+    text<&Config::mgcp, &MgcpOptions::domain>("mgcp.domain", kDomain,
+                                              "What stands behind the @ of endpoint names, in any "
+                                              "letter case; \"*\" accepts every domain."),
+    text<&Config::mgcp, &MgcpOptions::call_agent>(
+        "mgcp.call-agent", kOptionalAddress,
+        "Address of the only call agent: the socket is connected to its port 2727 and hears nobody "
+        "else. \"\" serves every agent."),
+    number<&Config::mgcp, &MgcpOptions::allow>("mgcp.allow", "", 0, 0,
+                                               "Who may send commands; [] is everybody."),
+    number<&Config::mgcp, &MgcpOptions::transaction_history>(
+        "mgcp.transaction-history-s", "s", 1, 3600,
+        "How long answers are kept for commands that are sent again (T-HIST of RFC 3435)."),
+    number<&Config::mgcp, &MgcpOptions::transactions_max>(
+        "mgcp.transactions-max", "", 64, 4194304,
+        "Transactions that are remembered at the same time. Commands per second times the history "
+        "is what is needed."),
+    number<&Config::mgcp, &MgcpOptions::provisional_after>(
+        "mgcp.provisional-after-ms", "ms", 0, 10000,
+        "A command that is still running after this time and is sent again gets a provisional "
+        "answer (100); 0 never sends one."),
+    text<&Config::mgcp, &MgcpOptions::notify_entity>(
+        "mgcp.notify-entity", kOptionalEntity,
+        "Call agent that is told about start, drain and stop with RSIP, such as "
+        "ca@192.0.2.1:2727; \"\" sends none."),
+    toggle<&Config::mgcp, &MgcpOptions::early_bidir_error>(
+        "mgcp.compat.early-bidir-error",
+        "Refuse a CRCX in mode sendrecv without SDP (527) instead of waiting for the remote "
+        "address."),
+};
+
+constexpr Setting kRtp[] = {
+    text<&Config::rtp, &RtpOptions::bind>("rtp.bind", kOptionalIpv4,
+                                          "IPv4 address of the RTP sockets; \"\" takes mgcp.bind."),
+    text<&Config::rtp, &RtpOptions::bind_v6>(
+        "rtp.bind-v6", kOptionalIpv6,
+        "IPv6 address of the RTP sockets; \"\" takes mgcp.bind if that is IPv6, else there is no "
+        "IPv6 media."),
+    text<&Config::rtp, &RtpOptions::advertise>(
+        "rtp.advertise", kOptionalIpv4,
+        "IPv4 address announced in SDP in place of the bound one, for a gateway behind 1:1 NAT."),
+    text<&Config::rtp, &RtpOptions::advertise_v6>(
+        "rtp.advertise-v6", kOptionalIpv6,
+        "IPv6 address announced in SDP in place of the bound one; needs an address to bind to."),
+    number<&Config::rtp, &RtpOptions::port_min>("rtp.port-min", "", 1024, 65534,
+                                                "First port for media, an even number."),
+    number<&Config::rtp, &RtpOptions::port_max>(
+        "rtp.port-max", "", 1025, 65535,
+        "Last port for media, an odd number. Each leg of a call takes two ports."),
+    number<&Config::rtp, &RtpOptions::port_quarantine>(
+        "rtp.port-quarantine-ms", "ms", 0, 600000,
+        "How long the ports of an ended call rest, so that its late packets reach no other call."),
+    toggle<&Config::rtp, &RtpOptions::ip_probing>(
+        "rtp.ip-probing",
+        "Bind to the local address from which the system reaches the peer, call by call, once that "
+        "is known."),
+    number<&Config::rtp, &RtpOptions::dscp>("rtp.dscp", "", 0, 63,
+                                            "DSCP of media packets; 46 is expedited forwarding."),
+    number<&Config::rtp, &RtpOptions::socket_priority>(
+        "rtp.socket-priority", "", 0, 255,
+        "Priority of media packets in the queues of this machine (SO_PRIORITY); above 6 needs "
+        "CAP_NET_ADMIN."),
+    number<kTrunk, kTrunkOptions, &TrunkOptions::keep_alive>(
+        "rtp.keep-alive", "s", 1, 120,
+        "Send a packet that opens firewalls on the way to the peer: never, once per new peer, or "
+        "at "
+        "this interval.",
+        kKeepAlives),
+    choice<kTrunk, kTrunkOptions, &TrunkOptions::source>(
+        "rtp.source", kSources,
+        "From where media is accepted: the address and port of the SDP only; the first valid "
+        "source "
+        "after each SDP (peers behind NAT); everywhere."),
+    choice<kTrunk, kTrunkOptions, &TrunkOptions::unknown_payload_types>(
+        "rtp.unknown-payload-types", kUnknownPayloadTypes,
+        "What happens to packets with a payload type that was never negotiated."),
+    choice<kTrunk, kTrunkOptions, &TrunkOptions::force_ptime>(
+        "rtp.force-ptime-ms", kPtimes,
+        "Packet duration announced to every peer, whatever it asks for (packets are not cut or "
+        "joined); 0 follows the negotiation.",
+        "ms"),
+    toggle<kTrunk, kTrunkOptions, &TrunkOptions::patch, &PatchOptions::ssrc>(
+        "rtp.patch.ssrc", "One SSRC for the whole connection, even if the source changes its own."),
+    toggle<kTrunk, kTrunkOptions, &TrunkOptions::patch, &PatchOptions::timestamp>(
+        "rtp.patch.timestamp", "Timestamps that follow the packet duration, whatever came in."),
+    toggle<kTrunk, kTrunkOptions, &TrunkOptions::patch, &PatchOptions::rfc5993hr>(
+        "rtp.patch.rfc5993hr", "GSM half-rate payloads in the format of RFC 5993."),
+};
+
+constexpr Setting kRtcpAndSdp[] = {
+    toggle<kTrunk, kTrunkOptions, &TrunkOptions::omit_rtcp>("rtcp.omit", "Do not relay RTCP."),
+    toggle<kTrunk, kTrunkOptions, &TrunkOptions::generate_rtcp>(
+        "rtcp.generate", "Send the gateway's own sender and receiver reports on each leg."),
+    toggle<kTrunk, kTrunkOptions, &TrunkOptions::sdp, &SdpOptions::single_codec>(
+        "sdp.single-codec",
+        "Answer with the selected codec only (and telephone-event and CN), not with all common "
+        "ones."),
+    toggle<kTrunk, kTrunkOptions, &TrunkOptions::sdp, &SdpOptions::send_ptime>(
+        "sdp.send-ptime", "Answers have an a=ptime line."),
+    toggle<kTrunk, kTrunkOptions, &TrunkOptions::sdp, &SdpOptions::send_name>(
+        "sdp.send-name", "Answers have a=rtpmap lines."),
+};
+
+constexpr Setting kGateway[] = {
+    number<&Config::endpoints, &VirtualTrunkOptions::count>("endpoints.count", "", 1, 65534,
+                                                            "Number of endpoints."),
+    number<&Config::endpoints, &VirtualTrunkOptions::connections_max>(
+        "endpoints.connections-max", "", 0, 65535,
+        "Connections that one endpoint may have; 0 is unlimited."),
+    number<kTrunk, kTrunkOptions, &TrunkOptions::connection_timeout>(
+        "endpoints.connection-timeout-s", "s", 0, 65534,
+        "A connection without MDCX and without media for this long is removed; 0 keeps it."),
+    toggle<kTrunk, kTrunkOptions, &TrunkOptions::force_realloc>(
+        "endpoints.force-realloc",
+        "A CRCX with another call identifier ends the old call instead of being refused."),
+    toggle<&Config::metrics, &MetricsOptions::enabled>("metrics.enabled",
+                                                       "Whether there is an exporter."),
+    text<&Config::metrics, &MetricsOptions::bind>("metrics.bind", kAddress,
+                                                  "Address to listen on."),
+    number<&Config::metrics, &MetricsOptions::port>("metrics.port", "", 0, 65535,
+                                                    "TCP port; 0 is no exporter."),
+    choice<&Config::log, &LogOptions::level>("log.level", kLogLevels,
+                                             "From which severity on a line is logged."),
+    text<&Config::log, &LogOptions::file>(
+        "log.file", kOptionalPath, "File to which lines are appended; \"\" is standard error."),
+};
+
+std::vector<Setting> join_tables() {
+  std::vector<Setting> all;
+  for (const std::span<const Setting> table :
+       {std::span<const Setting>(kIoAndWorkers), std::span<const Setting>(kMgcp),
+        std::span<const Setting>(kRtp), std::span<const Setting>(kRtcpAndSdp),
+        std::span<const Setting>(kGateway)}) {
+    all.insert(all.end(), table.begin(), table.end());
+  }
+  return all;
+}
+
+std::string_view last_part(std::string_view path) {
+  return path.substr(path.rfind('.') + 1);
+}
+
+/// Letters to insert, remove or replace to get from one word to the other (Levenshtein).
+std::size_t edit_distance(std::string_view left, std::string_view right) {
+  std::vector<std::size_t> row(right.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < right.size(); ++j) {
+      const std::size_t replaced = diagonal + (left[i] == right[j] ? 0U : 1U);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::span<const Setting> all_settings() noexcept {
+  static const std::vector<Setting> all = join_tables();
+  return all;
+}
+
+std::span<const Section> all_sections() noexcept {
+  return kSections;
+}
+
+const Setting* find_setting(std::string_view path) noexcept {
+  const auto found = std::ranges::find(all_settings(), path, &Setting::path);
+  return found == all_settings().end() ? nullptr : &*found;
+}
+
+bool is_section(std::string_view path) noexcept {
+  return std::ranges::find(kSections, path, &Section::path) != std::end(kSections);
+}
+
+std::string_view nearest_key(std::string_view path) {
+  const std::string_view wanted = path.substr(0, kComparedBytesMax);
+  std::string_view best;
+  std::size_t best_distance = 0;
+  // A right key in the wrong section is one mistake, however different the sections' names are.
+  const auto consider = [&](std::string_view candidate) {
+    const std::size_t whole = edit_distance(wanted, candidate);
+    const std::size_t moved = edit_distance(last_part(wanted), last_part(candidate)) + 1;
+    const std::size_t distance = std::min(2 * whole, 2 * moved + 1);
+    if (best.empty() || distance < best_distance) {
+      best = candidate;
+      best_distance = distance;
+    }
+  };
+  for (const Setting& setting : all_settings()) {
+    consider(setting.path);
+  }
+  for (const Section& section : kSections) {
+    consider(section.path);
+  }
+  return best;
+}
+
+}  // namespace conf

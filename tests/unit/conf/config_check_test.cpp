@@ -1,0 +1,47 @@
+// Rules that concern several keys.
+
+#include "conf/config_check.h"
+
+#include "conf/config_loader.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+namespace {
+
+/// The key that the first broken rule names; empty if the configuration is sound.
+std::string violated_by(const std::string& yaml) {
+  const auto config = conf::load_text(yaml, "test");
+  return config ? std::string() : config.error().path;
+}
+
+}  // namespace
+
+TEST_CASE("the defaults break no rule") {
+  CHECK_FALSE(conf::find_violation({}).has_value());
+}
+
+TEST_CASE("the port range must start even, end odd and not be empty") {
+  CHECK(violated_by("rtp: {port-min: 20000, port-max: 20001}").empty());
+  CHECK(violated_by("rtp: {port-min: 20001}") == "rtp.port-min");
+  CHECK(violated_by("rtp: {port-max: 20000}") == "rtp.port-max");
+  CHECK(violated_by("rtp: {port-min: 20002, port-max: 20001}") == "rtp.port-max");
+}
+
+TEST_CASE("the call agent must be of the family of the MGCP socket and on its access list") {
+  CHECK(violated_by("mgcp: {call-agent: 127.0.0.2}").empty());
+  CHECK(violated_by("mgcp: {call-agent: '::1'}") == "mgcp.call-agent");
+  CHECK(violated_by("mgcp: {bind: '::1', call-agent: '::1'}").empty());
+  CHECK(violated_by("mgcp: {call-agent: 127.0.0.2, allow: [127.0.0.0/8]}").empty());
+  CHECK(violated_by("mgcp: {call-agent: 127.0.0.2, allow: [10.0.0.0/8]}") == "mgcp.call-agent");
+  CHECK(violated_by("mgcp: {bind: '::1', call-agent: '::1', allow: ['::/64']}").empty());
+}
+
+TEST_CASE("an advertised address needs a bound one of its family") {
+  CHECK(violated_by("rtp: {advertise: 192.0.2.1}").empty());
+  CHECK(violated_by("rtp: {advertise-v6: '2001:db8::1'}") == "rtp.advertise-v6");
+  CHECK(violated_by("rtp: {advertise-v6: '2001:db8::1', bind-v6: '::1'}").empty());
+  CHECK(violated_by("rtp: {advertise-v6: '2001:db8::1', ip-probing: true}").empty());
+  CHECK(violated_by("{mgcp: {bind: '::1'}, rtp: {advertise: 192.0.2.1}}") == "rtp.advertise");
+}
