@@ -1,0 +1,572 @@
+#include "io/uring_backend.h"
+
+#include "io/assert.h"
+#include "io/uring_ring.h"
+
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+#include <system_error>
+#include <thread>
+
+namespace io {
+
+namespace {
+
+/// What a completion belongs to. Goes into the request's user data with the socket's index and
+/// generation: never a pointer, which could outlive what it points to.
+enum class RequestKind : std::uint8_t { wake = 1, receive, send, cancel };
+
+constexpr unsigned kKindShift = 56;
+constexpr unsigned kIndexShift = 32;
+constexpr std::uint64_t kKindMask = std::uint64_t{0xff} << kKindShift;
+constexpr std::uint32_t kIndexMask = 0xffffff;
+
+constexpr std::uint64_t user_data(RequestKind kind, std::uint32_t index,
+                                  std::uint32_t generation) noexcept {
+  return std::uint64_t{static_cast<std::uint8_t>(kind)} << kKindShift |
+         std::uint64_t{index} << kIndexShift | generation;
+}
+
+/// What the kernel writes before the payload of a multishot recvmsg with room for an address and no
+/// control data.
+constexpr std::uint32_t kReceiveHeaderBytes = sizeof(io_uring_recvmsg_out) + sizeof(sockaddr_in6);
+static_assert(kReceiveHeaderBytes == kHeadroomBytes);
+
+/// Buffers lent to the kernel: as few as carry the load, because the kernel walks through all of
+/// them and those few stay in the cache; more when sockets starve. One turn of the kernel takes at
+/// most 20 sockets times 32 datagrams.
+constexpr std::uint32_t kLendLevelMin = 128;
+constexpr std::uint32_t kLendLevelStart = 512;
+/// After so many passes without starvation the level is halved.
+constexpr std::uint32_t kPassesUntilLower = 1U << 16;
+/// Starved sockets wait until this part of the target is lent, at most so many buffers.
+constexpr std::uint32_t kLowMarkDivisor = 4;
+constexpr std::uint32_t kLowMarkMax = 64;
+
+/// Completions taken before the kernel is told that their places are free.
+constexpr std::uint32_t kReleaseChunk = 64;
+/// A coalescing wait ends early at so many completions.
+constexpr std::uint32_t kCoalesceMax = 256;
+/// A wait for cancelled receives to end works off so many in one call.
+constexpr std::uint32_t kCancelsPerWait = 256;
+/// Rest after the kernel refused requests for want of memory, or a call altogether.
+constexpr Duration kRefusalPause = std::chrono::milliseconds(1);
+/// Rounds of the destructor before it leaves the rest to the kernel.
+constexpr int kShutDownRoundsMax = 100'000;
+
+std::uint32_t open_files_limit() noexcept {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > kIndexMask) {
+    return kIndexMask;
+  }
+  return static_cast<std::uint32_t>(limit.rlim_cur);
+}
+
+bool is_connected(int file) noexcept {
+  sockaddr_storage peer{};
+  socklen_t size = sizeof(peer);
+  return ::getpeername(file, reinterpret_cast<sockaddr*>(&peer), &size) == 0;
+}
+
+}  // namespace
+
+UringBackend::UringBackend(BufferPool& pool, const BackendOptions& options)
+    : pool_(pool),
+      options_(options),
+      ring_(std::make_unique<UringRing>(pool)),
+      sockets_max_(std::min(options.sockets_max != 0 ? options.sockets_max : open_files_limit(),
+                            kIndexMask)),
+      lend_level_(kLendLevelStart) {
+  outgoing_.reserve(kReceivedPerPassMax * 2);
+  received_.reserve(kReceivedPerPassMax);
+  // Blocking: a read that cannot go on at once must stay armed in the ring instead of failing with
+  // EAGAIN.
+  wake_file_ = ::eventfd(0, EFD_CLOEXEC);
+  if (wake_file_ < 0) {
+    throw std::system_error(errno, std::generic_category(), "eventfd");
+  }
+}
+
+UringBackend::~UringBackend() {
+  shut_down();
+  received_.clear();
+  outgoing_.clear();
+  ring_.reset();
+  for (const Socket& socket : sockets_) {
+    if (socket.file >= 0) {
+      ::close(socket.file);
+    }
+  }
+  ::close(wake_file_);
+}
+
+void UringBackend::shut_down() noexcept {
+  for (std::uint32_t index = 0; index < sockets_.size(); ++index) {
+    if (sockets_[index].state == State::open) {
+      close(SocketId{index, sockets_[index].generation});
+    }
+  }
+  for (int round = 0; (in_use_ > 0 || !outgoing_.empty()) && round < kShutDownRoundsMax; ++round) {
+    static_cast<void>(pass(TimePoint{}));
+    if (wrong_thread_) {
+      return;
+    }
+  }
+  if (!wake_reading_) {
+    return;
+  }
+  if (io_uring_sqe* request = next_request(); request != nullptr) {
+    io_uring_prep_cancel64(request, user_data(RequestKind::wake, 0, 0), 0);
+    request->user_data = user_data(RequestKind::cancel, kIndexMask, 0);
+    request->flags = IOSQE_CQE_SKIP_SUCCESS;
+  }
+  for (int round = 0; wake_reading_ && round < kShutDownRoundsMax && !wrong_thread_; ++round) {
+    enter(0, TimePoint{}, 0);
+    reap();
+  }
+}
+
+UringBackend::Socket* UringBackend::find(SocketId id) noexcept {
+  if (id.index >= sockets_.size()) {
+    return nullptr;
+  }
+  Socket& socket = sockets_[id.index];
+  return socket.generation == id.generation && socket.state != State::free ? &socket : nullptr;
+}
+
+bool UringBackend::grow() noexcept {
+  constexpr std::size_t kFirst = 64;
+  const std::size_t before = sockets_.size();
+  const std::size_t size = std::min<std::size_t>(std::max(kFirst, before * 2), sockets_max_);
+  if (size <= before) {
+    return false;
+  }
+  try {
+    for (auto* list : {&free_, &to_arm_, &starved_, &to_cancel_, &to_finish_}) {
+      list->reserve(size);
+    }
+    events_.reserve(size * 2);  // a receive error and the closing of each
+    sockets_.resize(size);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  for (std::size_t index = size; index > before; --index) {
+    free_.push_back(static_cast<std::uint32_t>(index - 1));
+    sockets_[index - 1].generation = 1;
+  }
+  return true;
+}
+
+Result<SocketId> UringBackend::open(BoundSocket&& socket, std::uint64_t tag) noexcept {
+  BoundSocket taken = std::move(socket);
+  if (!taken) {
+    return failure(EBADF);
+  }
+  if (free_.empty() && !grow()) {
+    return failure(in_use_ >= sockets_max_ ? ENFILE : ENOMEM);
+  }
+  const std::uint32_t index = free_.back();
+  free_.pop_back();
+  Socket& entry = sockets_[index];
+  MGW_ASSERT(entry.state == State::free);
+  MGW_ASSERT(!entry.receiving);
+  entry.file = taken.release();
+  entry.tag = tag;
+  entry.state = State::open;
+  entry.connected = is_connected(entry.file);
+  to_arm_.push_back(index);
+  counters_.sockets.set(++in_use_);
+  return SocketId{index, entry.generation};
+}
+
+void UringBackend::close(SocketId id) noexcept {
+  Socket* socket = find(id);
+  if (socket == nullptr || socket->state != State::open) {
+    return;
+  }
+  socket->state = State::closing;
+  socket->sends_before_close = static_cast<std::uint32_t>(outgoing_.size());
+  if (socket->receiving) {
+    to_cancel_.push_back(id.index);
+    return;
+  }
+  std::erase(starved_, id.index);
+  to_finish_.push_back(id.index);
+}
+
+void UringBackend::wake() noexcept {
+  const int saved_errno = errno;
+  const std::uint64_t one = 1;
+  static_cast<void>(!::write(wake_file_, &one, sizeof(one)));
+  errno = saved_errno;
+}
+
+PassResult UringBackend::pass(TimePoint deadline) noexcept {
+  received_.clear();
+  events_.clear();
+  woken_ = false;
+  do {
+    lend_buffers();
+    queue_sends();
+    queue_wake_read();
+    queue_receives();
+    queue_cancellations();
+    submit_and_wait(deadline);
+    outgoing_.clear();
+    reap();
+    for (const std::uint32_t index : to_finish_) {
+      finish_close(index);
+    }
+    to_finish_.clear();
+  } while (received_.empty() && events_.empty() && !woken_ && deadline > TimePoint{} &&
+           std::chrono::steady_clock::now() < deadline);
+  counters_.passes.add();
+  return {received_, events_, woken_};
+}
+
+std::uint32_t UringBackend::lend_target() const noexcept {
+  // Half of a small pool stays with the gateway, which needs buffers for packets of its own.
+  return std::min(lend_level_, std::max(1U, pool_.slots() / 2));
+}
+
+void UringBackend::lend_buffers() noexcept {
+  if (++passes_well_fed_ >= kPassesUntilLower) {
+    passes_well_fed_ = 0;
+    lend_level_ = std::max(kLendLevelMin, lend_level_ / 2);
+  }
+  const std::uint32_t target = lend_target();
+  ring_->lend(target);
+  if (starved_.empty()) {
+    return;
+  }
+  const std::uint32_t low_mark = std::clamp(target / kLowMarkDivisor, 1U, kLowMarkMax);
+  if (ring_->lent() < low_mark) {
+    return;
+  }
+  // No more than the buffers allow: a socket may take kReceivedPerSocketMax at once, and those that
+  // find none left would only starve again. The oldest first, so that all get their turn.
+  const std::size_t count = std::min<std::size_t>(
+      starved_.size(), std::max<std::size_t>(1, ring_->lent() / kReceivedPerSocketMax));
+  const auto last = starved_.begin() + static_cast<std::ptrdiff_t>(count);
+  to_arm_.insert(to_arm_.end(), starved_.begin(), last);
+  starved_.erase(starved_.begin(), last);
+}
+
+io_uring_sqe* UringBackend::next_request() noexcept {
+  io_uring_sqe* request = ring_->next_request();
+  if (request == nullptr) {
+    enter(0, TimePoint{}, 0);
+    request = ring_->next_request();
+  }
+  return request;
+}
+
+void UringBackend::queue_sends() noexcept {
+  std::uint32_t place = 0;
+  for (const Datagram& datagram : outgoing_) {
+    const Socket* socket = find(datagram.socket);
+    const bool too_late = socket == nullptr ||
+                          (socket->state == State::closing && place >= socket->sends_before_close);
+    ++place;
+    if (too_late) {
+      counters_.send_closed.add();
+      continue;
+    }
+    io_uring_sqe* request = next_request();
+    if (request == nullptr) {
+      counters_.send_failed.add();
+      continue;
+    }
+    io_uring_prep_send(request, socket->file, datagram.bytes().data(), datagram.size,
+                       MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (!socket->connected) {
+      io_uring_prep_send_set_addr(request, datagram.peer.kernel_address(),
+                                  static_cast<std::uint16_t>(datagram.peer.kernel_size()));
+    }
+    request->flags = IOSQE_CQE_SKIP_SUCCESS;
+    request->user_data =
+        user_data(RequestKind::send, datagram.socket.index, datagram.socket.generation);
+    ++sends_queued_;
+  }
+}
+
+void UringBackend::queue_wake_read() noexcept {
+  if (wake_reading_) {
+    return;
+  }
+  if (io_uring_sqe* request = next_request(); request != nullptr) {
+    io_uring_prep_read(request, wake_file_, &wake_value_, sizeof(wake_value_), 0);
+    request->user_data = user_data(RequestKind::wake, 0, 0);
+    wake_reading_ = true;
+  }
+}
+
+void UringBackend::queue_receives() noexcept {
+  // The kernel reads from it only how much room address and control data get.
+  static msghdr shape = [] {
+    msghdr message{};
+    message.msg_namelen = sizeof(sockaddr_in6);
+    return message;
+  }();
+  while (!to_arm_.empty()) {
+    const std::uint32_t index = to_arm_.back();
+    Socket& socket = sockets_[index];
+    if (socket.state != State::open || socket.receiving) {
+      to_arm_.pop_back();  // closed since
+      continue;
+    }
+    io_uring_sqe* request = next_request();
+    if (request == nullptr) {
+      return;
+    }
+    to_arm_.pop_back();
+    io_uring_prep_recvmsg_multishot(request, socket.file, &shape, 0);
+    // Most sockets are empty when armed: ask for readiness first instead of trying in vain.
+    request->ioprio |= IORING_RECVSEND_POLL_FIRST;
+    request->flags = IOSQE_BUFFER_SELECT;
+    request->buf_group = UringRing::kBufferGroup;
+    request->user_data = user_data(RequestKind::receive, index, socket.generation);
+    socket.receiving = true;
+  }
+}
+
+void UringBackend::queue_cancellations() noexcept {
+  while (!to_cancel_.empty()) {
+    io_uring_sqe* request = next_request();
+    if (request == nullptr) {
+      return;
+    }
+    const std::uint32_t index = to_cancel_.back();
+    to_cancel_.pop_back();
+    const std::uint32_t generation = sockets_[index].generation;
+    io_uring_prep_cancel64(request, user_data(RequestKind::receive, index, generation), 0);
+    request->flags = IOSQE_CQE_SKIP_SUCCESS;
+    request->user_data = user_data(RequestKind::cancel, index, generation);
+    ++cancels_queued_;
+  }
+}
+
+bool UringBackend::may_wait(TimePoint deadline) const noexcept {
+  const bool buffers_come_back = !starved_.empty() && !outgoing_.empty();
+  return deadline > TimePoint{} && ring_->peek() == nullptr && to_finish_.empty() &&
+         !buffers_come_back;
+}
+
+void UringBackend::submit_and_wait(TimePoint deadline) noexcept {
+  if (!may_wait(deadline)) {
+    enter(0, deadline, 0);
+  } else if (cancels_queued_ > 0) {
+    // Each cancellation brings a completion at once, its own failure or the end of the receive.
+    // Waiting for all lets the kernel work them off in one call; without it stops at 20.
+    enter(std::min(cancels_queued_, kCancelsPerWait), deadline, 0);
+  } else if (options_.coalesce_us > 0) {
+    coalesce(deadline);
+  } else {
+    enter(1, deadline, 0);
+  }
+  cancels_queued_ = 0;
+}
+
+void UringBackend::coalesce(TimePoint deadline) noexcept {
+  if (!ring_->has_min_wait()) {
+    enter(1, deadline, 0);
+    if (ring_->peek() != nullptr) {
+      const TimePoint end =
+          std::chrono::steady_clock::now() + std::chrono::microseconds(options_.coalesce_us);
+      enter(kCoalesceMax, std::min(end, deadline), 0);
+    }
+    return;
+  }
+  // The kernel does not look at the deadline during the minimum wait.
+  const auto left = std::chrono::duration_cast<std::chrono::microseconds>(
+      deadline - std::chrono::steady_clock::now());
+  const auto min_wait =
+      std::clamp<std::int64_t>(left.count(), 0, static_cast<std::int64_t>(options_.coalesce_us));
+  enter(min_wait > 0 ? kCoalesceMax : 1, deadline, static_cast<std::uint32_t>(min_wait));
+}
+
+void UringBackend::enter(std::uint32_t completions, TimePoint deadline,
+                         std::uint32_t min_wait_us) noexcept {
+  const int result = ring_->enter({completions, deadline, min_wait_us});
+  counters_.system_calls.add();
+  if (result < 0 && result != -ETIME && result != -EINTR) {
+    recover(-result);
+  }
+  // The kernel stops early only when it has no memory for another request.
+  for (int attempt = 0; ring_->unsubmitted() > 0 && attempt < 2; ++attempt) {
+    const int again = ring_->enter({});
+    counters_.system_calls.add();
+    if (again < 0) {
+      recover(-again);
+    }
+  }
+  if (ring_->unsubmitted() > 0) {
+    // The buffers of these sends are about to be used for others.
+    const std::uint32_t withdrawn = ring_->withdraw(kKindMask, user_data(RequestKind::send, 0, 0));
+    counters_.send_failed.add(withdrawn);
+    sends_queued_ -= withdrawn;
+  }
+}
+
+void UringBackend::recover(int error) noexcept {
+  if (error == EEXIST) {
+    wrong_thread_ = true;
+    return;
+  }
+  if (error == EBADR) {
+    // Completions were lost, and among them perhaps ends of receives: end all, then arm again.
+    completions_lost_ = true;
+    to_cancel_.clear();
+    for (std::uint32_t index = 0; index < sockets_.size(); ++index) {
+      if (sockets_[index].receiving) {
+        to_cancel_.push_back(index);
+      }
+    }
+    return;
+  }
+  std::this_thread::sleep_for(kRefusalPause);
+}
+
+void UringBackend::reap() noexcept {
+  while (const io_uring_cqe* completion = ring_->peek()) {
+    if (received_.size() >= kReceivedPerPassMax && (completion->flags & IORING_CQE_F_BUFFER) != 0) {
+      ring_->release_completions();
+      return;
+    }
+    on_completion(*completion);
+    ring_->take();
+    if (ring_->taken() >= kReleaseChunk) {
+      ring_->release_completions();
+    }
+  }
+  ring_->release_completions();
+  settle_sends();
+}
+
+void UringBackend::on_completion(const io_uring_cqe& completion) noexcept {
+  const auto index = static_cast<std::uint32_t>(completion.user_data >> kIndexShift) & kIndexMask;
+  const auto generation = static_cast<std::uint32_t>(completion.user_data);
+  switch (static_cast<RequestKind>(completion.user_data >> kKindShift)) {
+    case RequestKind::receive:
+      MGW_ASSERT(index < sockets_.size());
+      MGW_ASSERT(sockets_[index].generation == generation);
+      on_receive(index, completion);
+      break;
+    case RequestKind::send:
+      if (completion.res < 0) {
+        ++sends_failed_;
+        count_send_error(-completion.res);
+      }
+      break;
+    case RequestKind::wake:
+      wake_reading_ = false;
+      woken_ = woken_ || completion.res > 0;
+      break;
+    case RequestKind::cancel:
+      on_cancel_failed(index, generation);
+      break;
+  }
+}
+
+void UringBackend::on_receive(std::uint32_t index, const io_uring_cqe& completion) noexcept {
+  if ((completion.flags & IORING_CQE_F_BUFFER) != 0) {
+    Buffer buffer =
+        ring_->take_back(static_cast<std::uint16_t>(completion.flags >> IORING_CQE_BUFFER_SHIFT));
+    if (sockets_[index].state == State::open &&
+        completion.res >= static_cast<int>(kReceiveHeaderBytes)) {
+      hand_out(index, std::move(buffer),
+               static_cast<std::uint32_t>(completion.res) - kReceiveHeaderBytes);
+    }
+  }
+  if ((completion.flags & IORING_CQE_F_MORE) == 0) {
+    on_receive_end(index, completion.res);
+  }
+}
+
+void UringBackend::hand_out(std::uint32_t index, Buffer&& buffer, std::uint32_t size) noexcept {
+  const Socket& socket = sockets_[index];
+  const auto* header = reinterpret_cast<const io_uring_recvmsg_out*>(buffer.data());
+  if ((header->flags & MSG_TRUNC) != 0) {
+    counters_.received_oversize.add();
+    return;
+  }
+  Datagram& datagram = received_.emplace_back();
+  datagram.peer =
+      SocketAddress::from_kernel(buffer.data() + sizeof(io_uring_recvmsg_out), header->namelen);
+  datagram.buffer = std::move(buffer);
+  datagram.offset = kReceiveHeaderBytes;
+  datagram.size = size;
+  datagram.socket = SocketId{index, socket.generation};
+  datagram.tag = socket.tag;
+  counters_.received.add();
+}
+
+void UringBackend::on_receive_end(std::uint32_t index, int result) noexcept {
+  Socket& socket = sockets_[index];
+  MGW_ASSERT(socket.receiving);
+  socket.receiving = false;
+  if (socket.state == State::closing) {
+    std::erase(to_cancel_, index);
+    to_finish_.push_back(index);
+    return;
+  }
+  if (result == -ENOBUFS) {
+    // The datagrams wait in the socket. To arm again without buffers would spin.
+    starved_.push_back(index);
+    counters_.received_no_buffer.add();
+    passes_well_fed_ = 0;
+    lend_level_ = std::min(UringRing::kLentMax, lend_level_ * 2);
+    return;
+  }
+  if (result < 0 && result != -ECANCELED) {
+    counters_.receive_errors.add();
+    events_.push_back(
+        {SocketId{index, socket.generation}, socket.tag, SocketEventKind::receive_error, -result});
+  }
+  to_arm_.push_back(index);
+}
+
+void UringBackend::on_cancel_failed(std::uint32_t index, std::uint32_t generation) noexcept {
+  if (index >= sockets_.size() || sockets_[index].generation != generation ||
+      !sockets_[index].receiving) {
+    return;  // the receive ended by itself before
+  }
+  if (completions_lost_) {
+    on_receive_end(index, -ECANCELED);
+  } else {
+    // The kernel was just moving the receive from one list to another.
+    to_cancel_.push_back(index);
+  }
+}
+
+void UringBackend::settle_sends() noexcept {
+  // Failed sends have completed by now, as all of them complete inside the submitting call; the
+  // rest was sent.
+  MGW_ASSERT(sends_failed_ <= sends_queued_);
+  counters_.sent.add(sends_queued_ - sends_failed_);
+  sends_queued_ = 0;
+  sends_failed_ = 0;
+}
+
+void UringBackend::finish_close(std::uint32_t index) noexcept {
+  Socket& socket = sockets_[index];
+  MGW_ASSERT(socket.state == State::closing);
+  MGW_ASSERT(!socket.receiving);
+  // The last reference: the port is free when the call returns. Closed any earlier, the receive in
+  // flight would hold it.
+  ::close(socket.file);
+  events_.push_back({SocketId{index, socket.generation}, socket.tag, SocketEventKind::closed, 0});
+  const std::uint32_t generation = socket.generation + 1;
+  socket = Socket{};
+  socket.generation = generation;
+  free_.push_back(index);
+  counters_.sockets.set(--in_use_);
+}
+
+}  // namespace io

@@ -1,0 +1,124 @@
+#pragma once
+// The io_uring backend. One ring per worker, made and used by one thread. Each socket has one
+// receive that goes on for ever and fills buffers that the ring lent to the kernel. Everything else
+// (sends, re-armed receives, cancellations) is queued and submitted once per pass, inside the
+// system call that also waits.
+
+#include "io/backend.h"
+#include "io/buffer_pool.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+// Of liburing.
+struct io_uring_cqe;
+struct io_uring_sqe;
+
+namespace io {
+
+class UringRing;
+
+/// Sockets, their datagrams and sends through one io_uring. Needs Linux 6.1 (SINGLE_ISSUER,
+/// DEFER_TASKRUN, multishot recvmsg); from 6.12 on coalescing costs one system call per pass
+/// instead of two.
+///
+/// Order: every send carries MSG_DONTWAIT, so it is over, sent or refused, when the submitting call
+/// returns, in the order of the queue. A pending ICMP error on a connected socket can be reported
+/// to the next send instead of to the receive; that datagram is then not sent and counted as
+/// unreachable. It is not sent again, as it would leave after its successors.
+class UringBackend final : public Backend {
+ public:
+  /// On the thread that will run it. Throws std::system_error when the kernel refuses; its text
+  /// names the step.
+  UringBackend(BufferPool& pool, const BackendOptions& options);
+  UringBackend(const UringBackend&) = delete;
+  UringBackend& operator=(const UringBackend&) = delete;
+  UringBackend(UringBackend&&) = delete;
+  UringBackend& operator=(UringBackend&&) = delete;
+  /// Submits what is queued, cancels all, and waits until nothing is in flight; then all ports are
+  /// free. On another thread than the constructor's the kernel refuses that, and ports become free
+  /// a few milliseconds later.
+  ~UringBackend() override;
+
+  [[nodiscard]] std::string_view name() const noexcept override { return "io_uring"; }
+  [[nodiscard]] Result<SocketId> open(BoundSocket&& socket, std::uint64_t tag) noexcept override;
+  void close(SocketId socket) noexcept override;
+  /// With coalesce_us > 0 a pass that waits returns at most so much later than its first datagram
+  /// or wake came.
+  [[nodiscard]] PassResult pass(TimePoint deadline) noexcept override;
+  void wake() noexcept override;
+  [[nodiscard]] std::uint32_t sockets() const noexcept override { return in_use_; }
+
+ private:
+  enum class State : std::uint8_t { free, open, closing };
+  struct Socket {
+    int file = -1;
+    std::uint32_t generation = 0;
+    std::uint64_t tag = 0;
+    std::uint32_t sends_before_close = 0;  // of outgoing_, while closing: these still leave
+    State state = State::free;
+    bool connected = false;
+    bool receiving = false;  // the kernel has our receive
+  };
+
+  [[nodiscard]] Socket* find(SocketId id) noexcept;
+  [[nodiscard]] bool grow() noexcept;
+  [[nodiscard]] std::uint32_t lend_target() const noexcept;
+
+  // Queueing; each may submit without waiting when the queue of requests is full.
+  void lend_buffers() noexcept;
+  void queue_sends() noexcept;
+  void queue_wake_read() noexcept;
+  void queue_receives() noexcept;
+  void queue_cancellations() noexcept;
+  [[nodiscard]] io_uring_sqe* next_request() noexcept;
+
+  void submit_and_wait(TimePoint deadline) noexcept;
+  [[nodiscard]] bool may_wait(TimePoint deadline) const noexcept;
+  void coalesce(TimePoint deadline) noexcept;
+  void enter(std::uint32_t completions, TimePoint deadline, std::uint32_t min_wait_us) noexcept;
+  void recover(int error) noexcept;
+
+  void reap() noexcept;
+  void on_completion(const io_uring_cqe& completion) noexcept;
+  void on_receive(std::uint32_t index, const io_uring_cqe& completion) noexcept;
+  void hand_out(std::uint32_t index, Buffer&& buffer, std::uint32_t size) noexcept;
+  void on_receive_end(std::uint32_t index, int result) noexcept;
+  void on_cancel_failed(std::uint32_t index, std::uint32_t generation) noexcept;
+  void finish_close(std::uint32_t index) noexcept;
+  void settle_sends() noexcept;
+  void shut_down() noexcept;
+
+  BufferPool& pool_;
+  BackendOptions options_;
+  std::unique_ptr<UringRing> ring_;
+  int wake_file_ = -1;
+  std::uint64_t wake_value_ = 0;  // the kernel reads the eventfd to here
+  bool wake_reading_ = false;
+
+  std::uint32_t sockets_max_ = 0;
+  std::uint32_t in_use_ = 0;
+  std::vector<Socket> sockets_;
+  // Indices of sockets_, each with room for all, so that only open() allocates.
+  std::vector<std::uint32_t> free_;
+  std::vector<std::uint32_t> to_arm_;  // open, without a receive
+  std::vector<std::uint32_t>
+      starved_;  // open, their receive ended for want of buffers; oldest first
+  std::vector<std::uint32_t> to_cancel_;  // with a receive that is to end
+  std::vector<std::uint32_t> to_finish_;  // closing, without a receive
+
+  DatagramVector received_;
+  std::vector<SocketEvent> events_;
+  bool woken_ = false;
+
+  std::uint32_t sends_queued_ = 0;  // not counted as sent yet
+  std::uint32_t sends_failed_ = 0;  // of those
+  std::uint32_t cancels_queued_ = 0;
+  bool completions_lost_ = false;  // the kernel had no memory to keep completions
+  bool wrong_thread_ = false;      // the kernel takes nothing from this thread
+  std::uint32_t lend_level_;
+  std::uint32_t passes_well_fed_ = 0;  // since a receive last ended for want of buffers
+};
+
+}  // namespace io
