@@ -3,6 +3,7 @@
 // parameters stay the text that the peer wrote, so that unknown ones are never lost, and are read
 // on demand.
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -39,6 +40,10 @@ struct Codec {
 /// Longest codec name kept; longer ones make their rtpmap line unusable. osmo-mgw keeps 63
 /// characters too.
 inline constexpr std::size_t kCodecNameBytesMax = 63;
+
+/// Payload types that have a meaning only by their rtpmap (RFC 3551 section 6).
+inline constexpr std::uint8_t kDynamicPayloadTypeMin = 96;
+inline constexpr std::uint8_t kPayloadTypeMax = 127;
 
 /// One parameter of an fmtp text; views into that text.
 struct FormatParameter {

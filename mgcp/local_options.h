@@ -1,6 +1,7 @@
 #pragma once
 // LocalConnectionOptions, the `L:` line of CRCX and MDCX (RFC 3435 section 2.3.5, A).
 
+#include "mgcp/codec.h"
 #include "mgcp/response_code.h"
 
 #include <tl/expected.hpp>
@@ -37,6 +38,10 @@ struct LocalConnectionOptions {
 /// 20 ms.
 [[nodiscard]] tl::expected<LocalConnectionOptions, ProtocolError> parse_local_options(
     std::string_view text);
+
+/// The codecs of `a:` with the payload types of codec_from_option; one that is taken by an earlier
+/// codec of the list is replaced by the next free one from 96 on.
+[[nodiscard]] std::vector<Codec> codecs_from_options(const LocalConnectionOptions& options);
 
 /// Appends `p:20, a:AMR;PCMU`; parse_local_options gives it back.
 void append_local_options(std::string& out, const LocalConnectionOptions& options);

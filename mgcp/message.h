@@ -95,6 +95,10 @@ enum class RequestedItem : std::uint8_t {
   package_list,           ///< PL
   maximum_datagram,       ///< MD
 };
+inline constexpr std::size_t kRequestedItemCount = 24;
+
+/// The code of an item as `F:` and a parameter line have it: `B`, ...
+[[nodiscard]] std::string_view to_text(RequestedItem item) noexcept;
 
 /// A set of requested items; unknown ones in the text are ignored.
 struct RequestedInfo {

@@ -39,7 +39,7 @@ enum class MediaProfile : std::uint8_t { rtp_avp, rtp_avpf };
 struct OtherMedia {
   std::string media;      ///< `video`
   std::string transport;  ///< `RTP/SAVP`
-  std::string formats;    ///< `96 97`
+  std::string formats;    ///< `96`: the first of the line, `0` if it has none
   friend bool operator==(const OtherMedia&, const OtherMedia&) = default;
 };
 
