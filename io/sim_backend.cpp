@@ -84,7 +84,12 @@ PassResult SimBackend::pass(TimePoint /*deadline*/) noexcept {
 
 bool SimBackend::ready() const noexcept {
   const bool due = network_.next_delivery() <= network_.clock().now();
-  const bool receivable = !ready_.empty() && pool_.available() > 0 && !faults_.starved;
+  // What the last pass handed out and nobody took goes back to the pool with the next one.
+  const bool returning = std::any_of(received_.begin(), received_.end(), [](const Datagram& left) {
+    return static_cast<bool>(left.buffer);
+  });
+  const bool buffers = (pool_.available() > 0 || returning) && !faults_.starved;
+  const bool receivable = !ready_.empty() && buffers;
   return !outgoing_.empty() || !closing_slots_.empty() || woken_.load() || due || receivable;
 }
 
