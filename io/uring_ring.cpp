@@ -109,7 +109,7 @@ void UringRing::set_up_buffers() {
   }
 }
 
-void UringRing::probe_timer() noexcept {
+void UringRing::probe_timer() {
   __kernel_timespec past{};
   past.tv_nsec = 1;
   io_uring_getevents_arg argument{};
@@ -118,6 +118,9 @@ void UringRing::probe_timer() noexcept {
   const int result = io_uring_enter2(static_cast<unsigned>(ring_.enter_ring_fd), 0, 1,
                                      enter_flags_ | kEnterAbsoluteTimer,
                                      reinterpret_cast<sigset_t*>(&argument), sizeof(argument));
+  if (result != -ETIME && result != -EINVAL) {
+    fail(result < 0 ? -result : EIO, "io_uring_enter");
+  }
   has_absolute_timer_ = result == -ETIME;
 }
 

@@ -89,7 +89,7 @@ class UringRing {
  private:
   void set_up_ring();
   void set_up_buffers();
-  void probe_timer() noexcept;
+  void probe_timer();
   void tear_down() noexcept;
 
   BufferPool& pool_;
