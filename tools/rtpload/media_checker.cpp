@@ -1,0 +1,69 @@
+#include "tools/rtpload/media_checker.h"
+
+#include <utility>
+
+namespace rtpload {
+
+MediaChecker::MediaChecker(const Codec& codec, std::uint32_t run_seed, LegLookup lookup,
+                           std::vector<MediaLeg> legs)
+    : codec_(codec),
+      run_seed_(run_seed),
+      lookup_(lookup),
+      legs_(std::move(legs)),
+      streams_(legs_.size()) {
+  if (lookup_ == LegLookup::by_source) {
+    for (std::uint32_t leg = 0; leg < legs_.size(); ++leg) {
+      // A gateway that announces one address for two legs shows as packets of a wrong stream.
+      static_cast<void>(directory_.add(legs_[leg].gateway, leg));
+    }
+  }
+}
+
+std::uint32_t MediaChecker::leg_of(const ReceivedDatagram& datagram,
+                                   const ReceivedPacket& packet) const noexcept {
+  if (lookup_ == LegLookup::by_payload) {
+    return packet.identity.stream < legs_.size() ? packet.identity.stream ^ 1U
+                                                 : LegDirectory::kUnknown;
+  }
+  return directory_.find(datagram.source);
+}
+
+void MediaChecker::on_datagram(const ReceivedDatagram& datagram) noexcept {
+  const ReceivedPacket packet = read_packet(datagram.bytes, codec_, run_seed_);
+  if (packet.verdict == PacketVerdict::keep_alive) {
+    ++counters_.keep_alives;
+    return;
+  }
+  const std::uint32_t leg = leg_of(datagram, packet);
+  if (packet.verdict == PacketVerdict::corrupted) {
+    ++counters_.corrupted;
+    counters_.unknown_source += leg == LegDirectory::kUnknown ? 1U : 0U;
+    return;
+  }
+  const std::uint32_t stream = packet.identity.stream;
+  if (leg == LegDirectory::kUnknown || stream != (leg ^ 1U) ||
+      legs_[leg].socket != datagram.socket) {
+    ++counters_.wrong_stream;
+    return;
+  }
+  switch (streams_[stream].on_packet(packet)) {
+    case Arrival::reordered:
+      ++counters_.reordered;
+      [[fallthrough]];
+    case Arrival::in_order:
+      ++counters_.received;
+      latency_ns_.add(nanoseconds_since(packet.identity.stamp, datagram.received_ns));
+      return;
+    case Arrival::duplicated:
+      ++counters_.duplicated;
+      return;
+    case Arrival::stale:
+      ++counters_.reordered;
+      return;
+    case Arrival::header_broken:
+      ++counters_.corrupted;
+      return;
+  }
+}
+
+}  // namespace rtpload

@@ -1,0 +1,184 @@
+#include "tools/rtpload/media_run.h"
+
+#include "tools/rtpload/sender_report.h"
+
+#include <algorithm>
+
+namespace rtpload {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr io::Duration kPacketInterval = 20ms;
+// Receiving is driven by the clock, not by arrival: the kernel stamps the packets, so latency is
+// measured right although they wait, and the generator does not wake up for each of them.
+constexpr io::Duration kReceiveInterval = 1ms;
+// Time from the decision to start to the first packet, so that the first ones are not late.
+constexpr io::Duration kStartDelay = 5ms;
+// Vectors taken from one socket before the others and the sending get their turn.
+constexpr int kVectorsPerTurn = 4;
+constexpr io::Duration kDrainMinimum = 100ms;
+constexpr std::uint32_t kPacketsPerSecond = 50;
+
+std::uint32_t report_rounds(std::uint32_t packets_per_stream) noexcept {
+  return packets_per_stream / (kPacketsPerSecond * kReportIntervalS) + 1;
+}
+
+}  // namespace
+
+MediaRun::MediaRun(const MediaOptions& options, MediaSockets& sockets, MediaChecker& checker,
+                   MediaObserver& observer)
+    : options_(options),
+      sockets_(sockets),
+      checker_(checker),
+      observer_(observer),
+      schedule_(static_cast<std::uint32_t>(checker.legs().size()), options.packets_per_stream,
+                kPacketInterval, options.phases, options.run_seed),
+      reports_(static_cast<std::uint32_t>(checker.legs().size()),
+               report_rounds(options.packets_per_stream), std::chrono::seconds(kReportIntervalS),
+               PhasePlan::even, options.run_seed),
+      sent_(checker.legs().size(), 0) {
+  queued_streams_.reserve(MediaSockets::kSendVectorMax);
+  totals_.streams = static_cast<std::uint32_t>(checker.legs().size());
+}
+
+void MediaRun::discard_pending() noexcept {
+  for (auto ready = sockets_.ready(); !ready.empty(); ready = sockets_.ready()) {
+    for (const MediaSockets::Ready& from : ready) {
+      static_cast<void>(sockets_.receive(from));
+    }
+  }
+}
+
+void MediaRun::run() {
+  prepare_precise_sleep();
+  const io::TimePoint start = read_clocks().monotonic + kStartDelay;
+  const io::Duration length = kPacketInterval * options_.packets_per_stream;
+  schedule_.start(start);
+  reports_.start(start);
+  next_receive_ = start;
+  next_second_ = start + 1s;
+  steady_begin_ = start + std::min<io::Duration>(1s, length / 10);
+  send_all();
+  totals_.sending_time = read_clocks().monotonic - start;
+  observer_.on_steady_end();
+  drain();
+  count_lost();
+}
+
+void MediaRun::send_all() {
+  while (!schedule_.finished() && !observer_.stop_requested()) {
+    const ClockReading now = read_clocks();
+    const bool something_was_due = send_due(now);
+    if (options_.rtcp) {
+      send_due_reports(now);
+    }
+    if (now.monotonic >= next_receive_) {
+      receive_all();
+      next_receive_ = now.monotonic + kReceiveInterval;
+      call_observer(now.monotonic);
+    } else if (!something_was_due) {
+      sleep_until(std::min(schedule_.next_due(), next_receive_));
+    }
+  }
+}
+
+void MediaRun::call_observer(io::TimePoint now) {
+  if (!steady_begun_ && now >= steady_begin_) {
+    steady_begun_ = true;
+    observer_.on_steady_begin();
+  }
+  if (now >= next_second_) {
+    next_second_ += 1s;
+    observer_.on_second();
+  }
+}
+
+// Sends one vector of packets that are due; false if there was none.
+bool MediaRun::send_due(const ClockReading& now) noexcept {
+  DuePacket due;
+  queued_streams_.clear();
+  while (!sockets_.send_vector_full() && schedule_.take_due(now.monotonic, due)) {
+    const MediaLeg& leg = checker_.legs()[due.stream];
+    const PacketIdentity identity{due.stream, due.sequence, make_stamp(now.wall_ns)};
+    const std::size_t bytes =
+        write_packet(sockets_.send_room(), options_.codec, options_.run_seed, identity);
+    sockets_.queue(MediaKind::rtp, leg.socket, leg.gateway, bytes);
+    queued_streams_.push_back(due.stream);
+    lateness_ns_.add(static_cast<std::uint64_t>((now.monotonic - due.due).count()));
+  }
+  count_sent();
+  return !queued_streams_.empty();
+}
+
+void MediaRun::count_sent() noexcept {
+  const std::span<const bool> taken = sockets_.flush();
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    if (taken[i]) {
+      ++sent_[queued_streams_[i]];
+      ++totals_.sent;
+    } else {
+      ++totals_.send_refused;
+    }
+  }
+}
+
+void MediaRun::send_due_reports(const ClockReading& now) noexcept {
+  DuePacket due;
+  while (!sockets_.send_vector_full() && reports_.take_due(now.monotonic, due)) {
+    const MediaLeg& leg = checker_.legs()[due.stream];
+    const RtpOrigin origin = rtp_origin(options_.run_seed, due.stream);
+    const std::uint32_t packets = schedule_.taken(due.stream);
+    const SenderReport report{origin.ssrc, now.wall_ns,
+                              origin.timestamp + packets * kSamplesPerPacket, packets,
+                              packets * options_.codec.payload_bytes};
+    const std::size_t bytes = write_sender_report(sockets_.send_room(), report);
+    const auto port = static_cast<std::uint16_t>(leg.gateway.port() + 1);
+    sockets_.queue(MediaKind::rtcp, leg.socket, leg.gateway.with_port(port), bytes);
+  }
+  const std::span<const bool> taken = sockets_.flush();
+  totals_.rtcp_sent += static_cast<std::uint64_t>(std::count(taken.begin(), taken.end(), true));
+}
+
+void MediaRun::receive_all() noexcept {
+  for (const MediaSockets::Ready& from : sockets_.ready()) {
+    for (int vectors = 0; vectors < kVectorsPerTurn; ++vectors) {
+      const std::span<const ReceivedDatagram> received = sockets_.receive(from);
+      for (const ReceivedDatagram& datagram : received) {
+        if (from.kind == MediaKind::rtp) {
+          checker_.on_datagram(datagram);
+        } else {
+          totals_.rtcp_received += is_rtcp(datagram.bytes) ? 1U : 0U;
+        }
+      }
+      if (received.size() < MediaSockets::kReceiveVectorMax) {
+        break;
+      }
+    }
+  }
+}
+
+// Waits for what is on its way; always long enough for a late duplicate to show.
+void MediaRun::drain() {
+  const io::TimePoint begin = read_clocks().monotonic;
+  for (io::TimePoint now = begin; now < begin + options_.drain; now = read_clocks().monotonic) {
+    receive_all();
+    const bool complete = checker_.counters().received >= totals_.sent;
+    if (complete && now >= begin + kDrainMinimum) {
+      break;
+    }
+    sleep_until(now + kReceiveInterval);
+  }
+}
+
+void MediaRun::count_lost() noexcept {
+  for (std::uint32_t stream = 0; stream < totals_.streams; ++stream) {
+    const StreamChecker& arrived = checker_.stream(stream);
+    totals_.lost += sent_[stream] - std::min(sent_[stream], arrived.received());
+    const bool is_silent = sent_[stream] > kPacketsPerSecond &&
+                           arrived.next_expected() + kPacketsPerSecond <= sent_[stream];
+    totals_.silent_streams += is_silent ? 1U : 0U;
+  }
+}
+
+}  // namespace rtpload

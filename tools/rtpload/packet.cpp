@@ -1,0 +1,143 @@
+#include "tools/rtpload/packet.h"
+
+#include <algorithm>
+#include <array>
+
+namespace rtpload {
+namespace {
+
+// Stream (3 bytes), sequence (4) and stamp (4): short enough for the smallest payload, AMR 4.75
+// with 11 whole octets.
+constexpr std::size_t kIdentityBytes = 11;
+constexpr std::uint8_t kVersion2 = 0x80;
+constexpr std::uint8_t kMarker = 0x80;
+
+void store16(std::uint8_t* bytes, std::uint16_t value) noexcept {
+  bytes[0] = static_cast<std::uint8_t>(value >> 8U);
+  bytes[1] = static_cast<std::uint8_t>(value);
+}
+
+void store32(std::uint8_t* bytes, std::uint32_t value) noexcept {
+  store16(bytes, static_cast<std::uint16_t>(value >> 16U));
+  store16(bytes + 2, static_cast<std::uint16_t>(value));
+}
+
+std::uint16_t load16(const std::uint8_t* bytes) noexcept {
+  return static_cast<std::uint16_t>((bytes[0] << 8U) | bytes[1]);
+}
+
+std::uint32_t load32(const std::uint8_t* bytes) noexcept {
+  return (static_cast<std::uint32_t>(load16(bytes)) << 16U) | load16(bytes + 2);
+}
+
+// The finaliser of a 64-bit hash: every input bit changes about half of the output bits.
+constexpr std::uint64_t mix(std::uint64_t value) noexcept {
+  value ^= value >> 30U;
+  value *= 0xbf58476d1ce4e5b9ULL;
+  value ^= value >> 27U;
+  value *= 0x94d049bb133111ebULL;
+  return value ^ (value >> 31U);
+}
+
+// Eight bytes of pattern at a time, a different sequence of them for every packet of every run.
+class Pattern {
+ public:
+  Pattern(std::uint32_t run_seed, const PacketIdentity& identity) noexcept
+      : state_(mix((std::uint64_t{identity.stream} << 32U) | identity.sequence) ^
+               mix((std::uint64_t{run_seed} << 32U) | identity.stamp)) {}
+
+  std::uint64_t next() noexcept {
+    state_ += 0x9e3779b97f4a7c15ULL;
+    return mix(state_);
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+// Calls `visit(index, byte)` for each pattern byte of a payload; stops when it returns false.
+template <typename Visit>
+bool for_each_pattern_byte(const Codec& codec, std::uint32_t run_seed,
+                           const PacketIdentity& identity, Visit visit) noexcept {
+  Pattern pattern(run_seed, identity);
+  std::size_t index = codec.signature_bytes + kIdentityBytes;
+  const std::size_t end = codec.payload_bytes;
+  while (index < end) {
+    std::uint64_t word = pattern.next();
+    for (std::size_t stop = std::min(end, index + 8); index < stop; ++index, word >>= 8U) {
+      const auto mask = index + 1 == end ? codec.last_byte_mask : std::uint8_t{0xff};
+      if (!visit(index, static_cast<std::uint8_t>(word & mask))) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+std::uint64_t nanoseconds_since(std::uint32_t stamp, std::uint64_t time_ns) noexcept {
+  const auto units = static_cast<std::int32_t>(make_stamp(time_ns) - stamp);
+  return units < 0 ? 0 : static_cast<std::uint64_t>(units) << 6U;
+}
+
+RtpOrigin rtp_origin(std::uint32_t run_seed, std::uint32_t stream) noexcept {
+  const std::uint64_t first = mix((std::uint64_t{run_seed} << 32U) | stream);
+  const std::uint64_t second = mix(first + 0x9e3779b97f4a7c15ULL);
+  return {static_cast<std::uint16_t>(first), static_cast<std::uint32_t>(first >> 32U),
+          static_cast<std::uint32_t>(second)};
+}
+
+std::size_t write_packet(std::span<std::uint8_t> buffer, const Codec& codec, std::uint32_t run_seed,
+                         const PacketIdentity& identity) noexcept {
+  const RtpOrigin origin = rtp_origin(run_seed, identity.stream);
+  std::uint8_t* header = buffer.data();
+  header[0] = kVersion2;
+  header[1] =
+      static_cast<std::uint8_t>(codec.payload_type | (identity.sequence == 0 ? kMarker : 0U));
+  store16(header + 2, static_cast<std::uint16_t>(origin.sequence + identity.sequence));
+  store32(header + 4, origin.timestamp + identity.sequence * kSamplesPerPacket);
+  store32(header + 8, origin.ssrc);
+
+  std::uint8_t* payload = header + kRtpHeaderBytes;
+  std::copy_n(codec.signature.begin(), codec.signature_bytes, payload);
+  std::uint8_t* name = payload + codec.signature_bytes;
+  name[0] = static_cast<std::uint8_t>(identity.stream >> 16U);
+  store16(name + 1, static_cast<std::uint16_t>(identity.stream));
+  store32(name + 3, identity.sequence);
+  store32(name + 7, identity.stamp);
+  for_each_pattern_byte(codec, run_seed, identity, [payload](std::size_t index, std::uint8_t byte) {
+    payload[index] = byte;
+    return true;
+  });
+  return kRtpHeaderBytes + codec.payload_bytes;
+}
+
+ReceivedPacket read_packet(std::span<const std::uint8_t> datagram, const Codec& codec,
+                           std::uint32_t run_seed) noexcept {
+  ReceivedPacket packet;
+  if (datagram.size() < kRtpHeaderBytes) {
+    packet.verdict = PacketVerdict::keep_alive;
+    return packet;
+  }
+  const std::uint8_t* header = datagram.data();
+  const std::uint8_t* payload = header + kRtpHeaderBytes;
+  if (datagram.size() != kRtpHeaderBytes + codec.payload_bytes || header[0] != kVersion2 ||
+      (header[1] & 0x7fU) != codec.payload_type ||
+      !std::equal(payload, payload + codec.signature_bytes, codec.signature.begin())) {
+    return packet;
+  }
+  packet.rtp_sequence = load16(header + 2);
+  packet.rtp_timestamp = load32(header + 4);
+  const std::uint8_t* name = payload + codec.signature_bytes;
+  packet.identity.stream = (static_cast<std::uint32_t>(name[0]) << 16U) | load16(name + 1);
+  packet.identity.sequence = load32(name + 3);
+  packet.identity.stamp = load32(name + 7);
+  const bool intact = for_each_pattern_byte(
+      codec, run_seed, packet.identity,
+      [payload](std::size_t index, std::uint8_t byte) { return payload[index] == byte; });
+  packet.verdict = intact ? PacketVerdict::valid : PacketVerdict::corrupted;
+  return packet;
+}
+
+}  // namespace rtpload

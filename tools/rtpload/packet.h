@@ -1,0 +1,70 @@
+#pragma once
+// The packets that the load generator sends: an RTP header (RFC 3550 section 5.1) and a payload of
+// the codec's size that says which packet of which stream it is and when it left, filled up with a
+// pattern that follows from these. A receiver can tell every packet from every other, and a changed
+// bit from an unchanged one. Pure functions.
+
+#include "tools/rtpload/codec.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace rtpload {
+
+inline constexpr std::size_t kRtpHeaderBytes = 12;
+/// Longest packet that is ever sent: header and 160 samples of PCMA.
+inline constexpr std::size_t kPacketBytesMax = kRtpHeaderBytes + 160;
+/// Streams that the 24 bits of the payload can name.
+inline constexpr std::uint32_t kStreamsMax = 1U << 24U;
+
+/// What a payload says about itself.
+struct PacketIdentity {
+  std::uint32_t stream = 0;    ///< 0 to kStreamsMax - 1
+  std::uint32_t sequence = 0;  ///< counts from 0 in each stream, never wraps within a run
+  std::uint32_t stamp = 0;     ///< when it was sent, see make_stamp()
+};
+
+/// The lower 32 bits of a time in units of 64 ns; it wraps every 274 s.
+[[nodiscard]] constexpr std::uint32_t make_stamp(std::uint64_t time_ns) noexcept {
+  return static_cast<std::uint32_t>(time_ns >> 6U);
+}
+/// Nanoseconds from `stamp` to `time_ns` of the same clock, right within +-137 s; 0 if the stamp is
+/// later.
+[[nodiscard]] std::uint64_t nanoseconds_since(std::uint32_t stamp, std::uint64_t time_ns) noexcept;
+
+/// First RTP sequence number, first timestamp and SSRC of a stream, spread over their whole ranges
+/// so that wrap-around happens in every larger run.
+struct RtpOrigin {
+  std::uint16_t sequence = 0;
+  std::uint32_t timestamp = 0;
+  std::uint32_t ssrc = 0;
+};
+[[nodiscard]] RtpOrigin rtp_origin(std::uint32_t run_seed, std::uint32_t stream) noexcept;
+
+/// Writes one packet and returns its size in bytes. `buffer` holds at least kPacketBytesMax.
+/// `run_seed` tells this run's packets from those of another.
+std::size_t write_packet(std::span<std::uint8_t> buffer, const Codec& codec, std::uint32_t run_seed,
+                         const PacketIdentity& identity) noexcept;
+
+/// What a received datagram is.
+enum class PacketVerdict : std::uint8_t {
+  valid,  ///< exactly what write_packet() of this run made, but for header fields that a gateway
+          ///< may patch
+  keep_alive,  ///< too short for RTP: a gateway's dummy
+  corrupted,   ///< anything else
+};
+
+/// A received packet, taken apart. All fields but `verdict` only mean something if it is valid.
+struct ReceivedPacket {
+  PacketVerdict verdict = PacketVerdict::corrupted;
+  PacketIdentity identity;
+  std::uint16_t rtp_sequence = 0;
+  std::uint32_t rtp_timestamp = 0;
+};
+
+/// Checks version, payload type, size, signature and every payload bit.
+[[nodiscard]] ReceivedPacket read_packet(std::span<const std::uint8_t> datagram, const Codec& codec,
+                                         std::uint32_t run_seed) noexcept;
+
+}  // namespace rtpload
