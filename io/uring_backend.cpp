@@ -13,6 +13,7 @@
 #include <new>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 namespace io {
 
@@ -66,6 +67,13 @@ std::uint32_t open_files_limit() noexcept {
     return kIndexMask;
   }
   return static_cast<std::uint32_t>(limit.rlim_cur);
+}
+
+/// Takes the error that is pending on a socket, 0 if none.
+int take_error(int file) noexcept {
+  int error = 0;
+  socklen_t size = sizeof(error);
+  return ::getsockopt(file, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : 0;
 }
 
 bool is_connected(int file) noexcept {
@@ -180,6 +188,8 @@ Result<SocketId> UringBackend::open(BoundSocket&& socket, std::uint64_t tag) noe
   entry.tag = tag;
   entry.state = State::open;
   entry.connected = is_connected(entry.file);
+  // An error from before would be reported to the first datagram, which then would not leave.
+  entry.error = entry.connected ? take_error(entry.file) : 0;
   to_arm_.push_back(index);
   counters_.sockets.set(++in_use_);
   return SocketId{index, entry.generation};
@@ -333,6 +343,9 @@ void UringBackend::queue_receives() noexcept {
     request->buf_group = UringRing::kBufferGroup;
     request->user_data = user_data(RequestKind::receive, index, socket.generation);
     socket.receiving = true;
+    if (socket.error != 0) {
+      report_error(index, std::exchange(socket.error, 0));
+    }
   }
 }
 
@@ -354,8 +367,8 @@ void UringBackend::queue_cancellations() noexcept {
 
 bool UringBackend::may_wait(TimePoint deadline) const noexcept {
   const bool buffers_come_back = !starved_.empty() && !outgoing_.empty();
-  return deadline > TimePoint{} && ring_->peek() == nullptr && to_finish_.empty() &&
-         !buffers_come_back;
+  return deadline > TimePoint{} && ring_->peek() == nullptr && events_.empty() &&
+         to_finish_.empty() && !buffers_come_back;
 }
 
 void UringBackend::submit_and_wait(TimePoint deadline) noexcept {
@@ -525,11 +538,16 @@ void UringBackend::on_receive_end(std::uint32_t index, int result) noexcept {
     return;
   }
   if (result < 0 && result != -ECANCELED) {
-    counters_.receive_errors.add();
-    events_.push_back(
-        {SocketId{index, socket.generation}, socket.tag, SocketEventKind::receive_error, -result});
+    report_error(index, -result);
   }
   to_arm_.push_back(index);
+}
+
+void UringBackend::report_error(std::uint32_t index, int error) noexcept {
+  const Socket& socket = sockets_[index];
+  counters_.receive_errors.add();
+  events_.push_back(
+      {SocketId{index, socket.generation}, socket.tag, SocketEventKind::receive_error, error});
 }
 
 void UringBackend::on_cancel_failed(std::uint32_t index, std::uint32_t generation) noexcept {

@@ -24,9 +24,9 @@ class UringRing;
 /// instead of two.
 ///
 /// Order: every send carries MSG_DONTWAIT, so it is over, sent or refused, when the submitting call
-/// returns, in the order of the queue. A pending ICMP error on a connected socket can be reported
-/// to the next send instead of to the receive; that datagram is then not sent and counted as
-/// unreachable. It is not sent again, as it would leave after its successors.
+/// returns, in the order of the queue. On a connected socket an ICMP error that arrives just before
+/// a submission can be reported to the next send instead of to the receive; that datagram does not
+/// leave and is counted as unreachable. It is not sent again, as those behind it have left by then.
 class UringBackend final : public Backend {
  public:
   /// On the thread that will run it. Throws std::system_error when the kernel refuses; its text
@@ -56,6 +56,7 @@ class UringBackend final : public Backend {
     int file = -1;
     std::uint32_t generation = 0;
     std::uint64_t tag = 0;
+    int error = 0;                         // was pending when opened, not reported yet
     std::uint32_t sends_before_close = 0;  // of outgoing_, while closing: these still leave
     State state = State::free;
     bool connected = false;
@@ -86,6 +87,7 @@ class UringBackend final : public Backend {
   void hand_out(std::uint32_t index, Buffer&& buffer, std::uint32_t size) noexcept;
   void on_receive_end(std::uint32_t index, int result) noexcept;
   void on_cancel_failed(std::uint32_t index, std::uint32_t generation) noexcept;
+  void report_error(std::uint32_t index, int error) noexcept;
   void finish_close(std::uint32_t index) noexcept;
   void settle_sends() noexcept;
   void shut_down() noexcept;

@@ -122,6 +122,7 @@ void UringRing::probe_timer() {
     fail(result < 0 ? -result : EIO, "io_uring_enter");
   }
   has_absolute_timer_ = result == -ETIME;
+  has_min_wait_ = has_min_wait_ && has_absolute_timer_;  // both came with Linux 6.12
 }
 
 void UringRing::tear_down() noexcept {
