@@ -1,0 +1,65 @@
+// RTCP compounds: readers stay inside the datagram, rewriting never makes it longer and leaves RTCP
+// behind.
+#include "rtp/byte_order.h"
+#include "rtp/rtcp_packet.h"
+#include "rtp/rtcp_rewrite.h"
+
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+#include <vector>
+
+namespace {
+
+void require(bool holds) {
+  if (!holds) {
+    std::abort();
+  }
+}
+
+void read_all(std::span<const std::byte> compound) {
+  rtp::RtcpReader reader(compound);
+  std::size_t total = 0;
+  while (const auto packet = reader.next()) {
+    total += packet->bytes.size();
+    static_cast<void>(rtp::rtcp_ssrc(*packet));
+    static_cast<void>(rtp::read_sender_info(*packet));
+    const std::size_t blocks = rtp::report_block_count(*packet);
+    require(blocks <= rtp::kRtcpCountMax);
+    require(blocks == 0 || rtp::read_report_block(*packet, blocks - 1).has_value());
+    require(!rtp::read_report_block(*packet, blocks).has_value());
+    if (const auto name = rtp::read_cname(*packet)) {
+      require(name->cname.size() < packet->bytes.size());
+    }
+    static_cast<void>(rtp::read_bye_source(*packet, packet->count / 2U));
+    require(rtp::read_bye_reason(*packet).size() < packet->bytes.size());
+  }
+  require(total + reader.rest().size() == compound.size());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto input = std::as_bytes(std::span(data, size));
+  read_all(input);
+  if (!rtp::validate_rtcp(input)) {
+    return 0;
+  }
+  // SSRCs from the datagram itself, so that the mappings meet what it names.
+  const auto ssrc_at = [&](std::size_t at) {
+    return at + 4 <= size ? rtp::load_u32(input.data() + at) : 0x11U;
+  };
+  rtp::RtcpRewrite rewrite;
+  rewrite.sender = {ssrc_at(4), ssrc_at(12), 77, 5, 1000, 3, 300, true};
+  rewrite.reported = {0x44, ssrc_at(8), 0, 9, 70'000, 0, 0, true};
+  std::vector<std::byte> compound(input.begin(), input.end());
+  for (int round = 0; round < 2; ++round) {
+    const std::size_t left = rtp::rewrite_rtcp(compound, rewrite);
+    require(left <= compound.size());
+    compound.resize(left);
+    require(left == 0 || rtp::validate_rtcp(compound).has_value());
+    read_all(compound);
+    rewrite.sender = {0x11, ssrc_at(4), 0xfffffff0, 0xffff, 1, 0, 0, true};
+  }
+  return 0;
+}
