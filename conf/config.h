@@ -127,6 +127,7 @@ struct RtpOptions {
 
 /// Whether and how often an RTP packet is sent to the peer to open firewalls on the way.
 struct KeepAlive {
+  /// Never, once for each new peer, or again and again.
   enum class Mode : std::uint8_t { off, once, interval };
   Mode mode = Mode::once;
   std::chrono::seconds interval{0};  ///< 1..120 s with Mode::interval, else 0

@@ -1,5 +1,5 @@
-// Runs a fuzz target without libFuzzer: every file of the corpus folder, then mutations of those files
-// from a fixed seed, so that the same inputs are tried on every machine.
+// Runs a fuzz target without libFuzzer: every file of the corpus folder, then mutations of those
+// files from a fixed seed, so that the same inputs are tried on every machine.
 
 #include <algorithm>
 #include <cstddef>
@@ -35,19 +35,27 @@ void mutate(Bytes& input, std::minstd_rand& random) {
     const auto position = input.begin() + static_cast<std::ptrdiff_t>(at);
     switch (random() % 6) {
       case 0:
-        if (!input.empty()) { input[at] = static_cast<std::uint8_t>(input[at] ^ (1U << (byte % 8))); }
+        if (!input.empty()) {
+          input[at] = static_cast<std::uint8_t>(input[at] ^ (1U << (byte % 8)));
+        }
         break;
       case 1:
-        if (!input.empty()) { input[at] = byte; }
+        if (!input.empty()) {
+          input[at] = byte;
+        }
         break;
       case 2:
         input.insert(position, byte);
         break;
       case 3:
-        if (!input.empty()) { input.erase(position); }
+        if (!input.empty()) {
+          input.erase(position);
+        }
         break;
       case 4:
-        if (byte < 16) { input.resize(at); }
+        if (byte < 16) {
+          input.resize(at);
+        }
         break;
       default:
         if (byte < 16 && input.size() < kInputBytesMax / 2) {
@@ -68,7 +76,9 @@ int main(int argc, char** argv) {
     return 2;
   }
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(arguments[1])) { files.push_back(entry.path()); }
+  for (const auto& entry : std::filesystem::directory_iterator(arguments[1])) {
+    files.push_back(entry.path());
+  }
   std::sort(files.begin(), files.end());
   if (files.empty()) {
     std::fprintf(stderr, "%s: the corpus is empty\n", arguments[1]);

@@ -213,6 +213,8 @@ def _declared(head, form, scope):
     name = _function_name(head)
     if not name or "operator" in plain or "~" in name or name.isupper():
         return None
+    if re.search(r"\(\s*\*", plain):
+        return None  # a pointer to a function, which is a field
     if "::" in name:
         return None  # a member that is defined behind its class, where its comment stands
     if re.search(r"=\s*(default|delete)$", plain) or re.search(r"\)\s*[^)]*\boverride\b", plain):

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks the rules of the house that no compiler checks: layers, sizes, comments, words.
 
-usage: house_rules.py [ROOT]      prints file:line: message for each fault, exit status 1 if there are any
+usage: house_rules.py [ROOT]
+Prints "file:line: message" for each fault; exit status 1 if there are any.
 """
 
 import re
@@ -40,24 +41,27 @@ WRAPPERS = [
     (r"doctest/", r"tests/.*"),
 ]
 
-# (what it matches, where it is forbidden, why). io/log.cpp is spdlog's wrapper: its sinks are shared by
-# all threads, and no packet is logged.
+# (what it matches, where it is forbidden, why). io/log.cpp is spdlog's wrapper: its sinks
+# are shared by all threads, and no packet is logged.
 BANNED_CODE = [
-    (r"\bstd::(recursive_|shared_|timed_)*mutex\b|\bcondition_variable\b|\b(lock_guard|scoped_lock)\b",
-     r"(?!io/log\.cpp)(io|rtp|mgcp)/.*", "no locks here: one thread owns each object, others send vectors"),
+    (r"\bstd::\w*mutex\b|\bcondition_variable\b|\b(lock_guard|scoped_lock)\b",
+     r"(?!io/log\.cpp)(io|rtp|mgcp)/.*",
+     "no locks here: one thread owns each object, others send vectors"),
     (r"\bstd::j?thread\b|\brandom_device\b|_clock::now\b|\bclock_gettime\b|\bsocket\(",
      r"(rtp|mgcp)/.*", "no threads, clocks, sockets or randomness here: they come in as arguments"),
-    (r"\bshared_ptr\b", r"(?!io/log\.cpp)(io|rtp)/.*", "one owner: no shared_ptr on the way of a packet"),
+    (r"\bshared_ptr\b", r"(?!io/log\.cpp)(io|rtp)/.*",
+     "one owner: no shared_ptr on the way of a packet"),
     (r"\bsleep_(for|until)\b|\b(u|nano)?sleep\(", r"tests/.*\.(h|cpp)",
      "no sleep in tests: virtual time, or wait for what is expected"),
     (r"(?i)(?<!::io_)(?<!::)\b\w*uring", r"(rtp|mgcp|mgw)/.*",
      "the domain does not know io_uring; only the choice of the backend names it"),
-    (r"^\s*(assert|abort)\(", r"(io|rtp|mgcp|conf|mgw)/.*", "MGW_ASSERT, which says what was wrong"),
+    (r"^\s*(assert|abort)\(", r"(io|rtp|mgcp|conf|mgw)/.*",
+     "MGW_ASSERT, which says what was wrong"),
 ]
 BANNED_TEXT = [
     (r"\b(TODO|FIXME|XXX|HACK)\b", "unfinished work belongs into an issue, not into the source"),
     (r"(?<![\w.])/(work|root|home)/", "no absolute path of a machine"),
-    (r"\b(deb\.debian\.org|pypi\.org|crates\.io|proxy\.golang\.org|npmjs\.org|docker\.io|ghcr\.io)\b",
+    (r"\b(deb\.debian\.org|pypi\.org|crates\.io|golang\.org|npmjs\.org|docker\.io|ghcr\.io)\b",
      "no host name of a registry"),
 ]
 TEXT_SUFFIXES = {".h", ".cpp", ".py", ".sh", ".yaml", ".cmake", ".txt", ".md", ".json", ""}
@@ -172,7 +176,8 @@ def check_comments(source):
         elif documented:
             last_documented_line = -1
         else:
-            yield declaration.first_line, f"{declaration.kind} {declaration.name} has no /// comment"
+            message = f"{declaration.kind} {declaration.name} has no /// comment"
+            yield declaration.first_line, message
 
 
 def is_one_line_body(lines):
@@ -188,7 +193,14 @@ def last_line_of(source, declaration):
     return declaration.last_line
 
 
-RULES = (check_lines, check_functions, check_includes, check_pragma_once, check_words, check_comments)
+RULES = (
+    check_lines,
+    check_functions,
+    check_includes,
+    check_pragma_once,
+    check_words,
+    check_comments,
+)
 
 
 def sources(root):
