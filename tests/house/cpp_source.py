@@ -1,6 +1,6 @@
-"""A rough reading of C++ source: what is code and what is not, and which functions and types there are.
+"""A rough reading of C++ source: what is code and what is not, which functions and types there are.
 
-Good enough for rules about length and comments in code that clang-format has laid out; not a compiler.
+Good enough for rules about length and comments in code that clang-format has laid out; no compiler.
 """
 
 import re
@@ -184,7 +184,7 @@ class _Reader:
         if declaration:
             kind, name = declaration
             self._result.declarations.append(
-                Declaration(name, kind, self._head_line, self._line, self._scopes[-1].kind == "type")
+                Declaration(name, kind, self._head_line, self._line, scope.kind == "type")
             )
 
 
