@@ -48,6 +48,11 @@ class Inbox {
 
   /// Either end: no push succeeds any more; what is inside can still be popped.
   void close() noexcept { closed_.store(true, std::memory_order_release); }
+  /// How many values wait. Either end; a moment later it may be different.
+  [[nodiscard]] std::size_t size() const noexcept {
+    const std::size_t head = head_.load(std::memory_order_acquire);
+    return tail_.load(std::memory_order_acquire) - head;
+  }
   [[nodiscard]] bool empty() const noexcept {
     return head_.load(std::memory_order_acquire) == tail_.load(std::memory_order_acquire);
   }

@@ -1,0 +1,168 @@
+#include "mgw/asio_front.h"
+
+#include "io/log.h"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/udp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <sys/socket.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <utility>
+
+namespace mgw {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+namespace {
+
+/// Datagrams read in one go before workers and timers get their turn.
+constexpr int kBurstMax = 128;
+/// Kernel memory for commands that wait: a burst of 2,000 commands of 500 bytes, each of which
+/// takes about 1.3 KiB of it.
+constexpr int kReceiveBufferBytes = 4 * 1024 * 1024;
+constexpr std::size_t kDatagramBytesMax = 65536;
+
+}  // namespace
+
+struct AsioFront::Loop {
+  asio::io_context context{1};
+  asio::ip::udp::socket socket{context};
+  asio::signal_set stop_signals{context, SIGINT, SIGTERM};
+  asio::signal_set reopen_signal{context, SIGHUP};
+  asio::steady_timer tick{context};
+  FrontHandlers handlers;
+  std::atomic<bool> wake_posted{false};
+  std::array<char, kDatagramBytesMax> datagram{};
+
+  void await_datagrams() {
+    socket.async_wait(asio::ip::udp::socket::wait_read, [this](const error_code& error) {
+      if (error) {
+        return;
+      }
+      read_burst();
+      await_datagrams();
+    });
+  }
+
+  void read_burst() {
+    for (int i = 0; i < kBurstMax; ++i) {
+      sockaddr_in6 peer{};
+      socklen_t peer_size = sizeof(peer);
+      const ssize_t size = ::recvfrom(socket.native_handle(), datagram.data(), datagram.size(),
+                                      MSG_DONTWAIT, reinterpret_cast<sockaddr*>(&peer), &peer_size);
+      if (size < 0) {
+        if (errno == EAGAIN || errno == EWOULDBLOCK) {
+          break;
+        }
+        continue;  // an ICMP error of an earlier answer: read on
+      }
+      handlers.on_datagram(io::SocketAddress::from_kernel(&peer, peer_size),
+                           {datagram.data(), static_cast<std::size_t>(size)});
+    }
+    handlers.on_burst_end();
+  }
+
+  void await_tick() {
+    tick.expires_after(std::chrono::seconds(1));
+    tick.async_wait([this](const error_code& error) {
+      if (!error) {
+        handlers.on_tick();
+        await_tick();
+      }
+    });
+  }
+
+  void await_stop() {
+    stop_signals.async_wait([this](const error_code& error, int signal) {
+      if (error) {
+        return;
+      }
+      if (handlers.on_stop_signal(signal)) {
+        context.stop();
+        return;
+      }
+      await_stop();
+    });
+  }
+
+  void await_reopen() {
+    reopen_signal.async_wait([this](const error_code& error, int) {
+      if (!error) {
+        handlers.on_reopen_signal();
+        await_reopen();
+      }
+    });
+  }
+};
+
+AsioFront::AsioFront() : loop_(std::make_unique<Loop>()) {}
+
+AsioFront::~AsioFront() = default;
+
+io::Result<io::SocketAddress> AsioFront::open(const io::SocketAddress& local,
+                                              const io::SocketAddress& call_agent) {
+  const auto protocol =
+      local.family() == io::AddressFamily::ipv6 ? asio::ip::udp::v6() : asio::ip::udp::v4();
+  error_code error;
+  loop_->socket.open(protocol, error);
+  if (error) {
+    return io::failure(error.value());
+  }
+  const int descriptor = loop_->socket.native_handle();
+  // Forced past rmem_max where we may; else as much as the system grants.
+  if (::setsockopt(descriptor, SOL_SOCKET, SO_RCVBUFFORCE, &kReceiveBufferBytes,
+                   sizeof(kReceiveBufferBytes)) != 0) {
+    ::setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &kReceiveBufferBytes,
+                 sizeof(kReceiveBufferBytes));
+  }
+  if (::bind(descriptor, local.kernel_address(), local.kernel_size()) != 0) {
+    return io::failure(errno);
+  }
+  if (call_agent.family() != io::AddressFamily::none &&
+      ::connect(descriptor, call_agent.kernel_address(), call_agent.kernel_size()) != 0) {
+    return io::failure(errno);
+  }
+  loop_->socket.non_blocking(true, error);
+  sockaddr_in6 bound{};
+  socklen_t bound_size = sizeof(bound);
+  if (error || ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&bound), &bound_size) != 0) {
+    return io::failure(error ? error.value() : errno);
+  }
+  return io::SocketAddress::from_kernel(&bound, bound_size);
+}
+
+void AsioFront::run(FrontHandlers handlers) {
+  loop_->handlers = std::move(handlers);
+  loop_->await_datagrams();
+  loop_->await_tick();
+  loop_->await_stop();
+  loop_->await_reopen();
+  loop_->context.run();
+}
+
+void AsioFront::wake() {
+  if (!loop_->wake_posted.exchange(true, std::memory_order_acq_rel)) {
+    asio::post(loop_->context, [this] {
+      loop_->wake_posted.store(false, std::memory_order_release);
+      loop_->handlers.on_wake();
+    });
+  }
+}
+
+void AsioFront::send(const io::SocketAddress& agent, std::string_view datagram) noexcept {
+  if (::sendto(loop_->socket.native_handle(), datagram.data(), datagram.size(),
+               MSG_DONTWAIT | MSG_NOSIGNAL, agent.kernel_address(), agent.kernel_size()) < 0 &&
+      errno != ECONNREFUSED) {
+    io::log(io::LogLevel::info, "mgcp", "answer to {} not sent: {}", agent.text(),
+            std::error_code(errno, std::generic_category()).message());
+  }
+}
+
+}  // namespace mgw

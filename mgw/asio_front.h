@@ -1,0 +1,57 @@
+#pragma once
+// The control thread's event loop: the MGCP socket, signals, the once-a-second tick, and wake-ups
+// from the workers. The only code that knows Boost.Asio.
+
+#include "io/result.h"
+#include "io/socket_address.h"
+#include "mgw/call_control.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+namespace mgw {
+
+/// What the loop calls; all on the control thread.
+struct FrontHandlers {
+  /// A datagram from an agent.
+  std::function<void(const io::SocketAddress& agent, std::string_view datagram)> on_datagram;
+  /// A burst of datagrams has been read.
+  std::function<void()> on_burst_end;
+  /// wake() was called.
+  std::function<void()> on_wake;
+  /// About once a second.
+  std::function<void()> on_tick;
+  /// SIGINT or SIGTERM came; the loop ends when this returns true.
+  std::function<bool(int signal)> on_stop_signal;
+  /// SIGHUP came.
+  std::function<void()> on_reopen_signal;
+};
+
+/// Owns the MGCP socket. Control thread only, but for wake().
+class AsioFront final : public AgentSender {
+ public:
+  AsioFront();
+  AsioFront(const AsioFront&) = delete;
+  AsioFront& operator=(const AsioFront&) = delete;
+  AsioFront(AsioFront&&) = delete;
+  AsioFront& operator=(AsioFront&&) = delete;
+  ~AsioFront() override;
+
+  /// Binds the MGCP socket; `call_agent` with a family connects it. The address it got, or why not.
+  [[nodiscard]] io::Result<io::SocketAddress> open(const io::SocketAddress& local,
+                                                   const io::SocketAddress& call_agent);
+  /// Runs until a stop signal is accepted.
+  void run(FrontHandlers handlers);
+  /// Gets on_wake called soon. Any thread; several calls may become one.
+  void wake();
+  /// Sends from the MGCP socket; never blocks.
+  void send(const io::SocketAddress& agent, std::string_view datagram) noexcept override;
+
+ private:
+  struct Loop;
+  std::unique_ptr<Loop> loop_;
+};
+
+}  // namespace mgw

@@ -1,0 +1,474 @@
+#include "mgw/call_control.h"
+
+#include "io/assert.h"
+#include "io/log.h"
+#include "mgcp/writer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <type_traits>
+#include <variant>
+
+namespace mgw {
+
+namespace {
+
+using io::LogLevel;
+using mgcp::ProtocolError;
+using mgcp::ResponseCode;
+
+/// Answers to piggybacked commands share a datagram up to this size: one that no ordinary link has
+/// to fragment.
+constexpr std::size_t kPiggybackedBytesMax = 1400;
+
+mgcp::TransactionCacheOptions cache_options(const conf::Config& config, RandomSource& random) {
+  mgcp::TransactionCacheOptions options;
+  options.history = config.mgcp.transaction_history;
+  options.entries_max = config.mgcp.transactions_max;
+  options.hash_seed = std::uint64_t{random.next()} << 32U | random.next();
+  return options;
+}
+
+std::span<const std::uint8_t> address_bytes(const io::SocketAddress& address) noexcept {
+  const auto* kernel = address.kernel_address();
+  if (address.family() == io::AddressFamily::ipv4) {
+    return {reinterpret_cast<const std::uint8_t*>(
+                &reinterpret_cast<const sockaddr_in*>(kernel)->sin_addr),
+            4};
+  }
+  return {reinterpret_cast<const std::uint8_t*>(
+              &reinterpret_cast<const sockaddr_in6*>(kernel)->sin6_addr),
+          16};
+}
+
+}  // namespace
+
+CallControl::CallControl(const CallControlParts& parts)
+    : parts_(parts),
+      options_(parts.config.endpoints.options),
+      cache_(cache_options(parts.config, parts.random)),
+      trunk_(parts.config.endpoints.count),
+      local_media_(parts.config, parts.sockets),
+      workers_(parts.media.workers()) {
+  on_tick();
+}
+
+CallControl::~CallControl() = default;
+
+bool CallControl::allowed(const io::SocketAddress& agent) const noexcept {
+  const auto& allow = parts_.config.mgcp.allow;
+  return allow.empty() ||
+         std::any_of(allow.begin(), allow.end(), [&agent](const conf::IpNetwork& network) {
+           return network.contains(address_bytes(agent));
+         });
+}
+
+void CallControl::on_datagram(const io::SocketAddress& agent, std::string_view datagram) {
+  counters_.datagrams.add();
+  if (!allowed(agent)) {
+    counters_.refused_agents.add();
+    return;
+  }
+  mgcp::MessageSplitter splitter(datagram);
+  std::optional<std::string_view> message = splitter.next();
+  if (!message) {
+    counters_.garbage.add();
+    return;
+  }
+  const std::optional<std::string_view> second = splitter.next();
+  if (!second) {
+    on_message(agent, *message, nullptr);
+    return;
+  }
+  auto group = std::make_shared<ReplyGroup>();
+  group->agent = agent;
+  group->open = 1;  // kept open until the last message has been read
+  on_message(agent, *message, group);
+  for (message = second; message; message = splitter.next()) {
+    on_message(agent, *message, group);
+  }
+  close_group(*group);
+}
+
+void CallControl::on_message(const io::SocketAddress& agent, std::string_view message,
+                             const std::shared_ptr<ReplyGroup>& group) {
+  const mgcp::FirstLine line = mgcp::parse_first_line(message);
+  if (const auto* command = std::get_if<mgcp::CommandLine>(&line)) {
+    on_command(agent, *command, group);
+  } else if (const auto* error = std::get_if<mgcp::CommandLineError>(&line)) {
+    Reply reply{{agent, error->transaction_id}, error->verb, parts_.clock.now(), group, false};
+    if (group) {
+      ++group->open;
+    }
+    answer_error(std::move(reply), error->error);
+  } else if (const auto* response = std::get_if<mgcp::ResponseLine>(&line)) {
+    counters_.responses.add();
+    if (response_handler_) {
+      response_handler_(agent, response->transaction_id);
+    }
+  } else {
+    counters_.garbage.add();
+  }
+}
+
+void CallControl::on_command(const io::SocketAddress& agent, const mgcp::CommandLine& line,
+                             const std::shared_ptr<ReplyGroup>& group) {
+  const io::TimePoint now = parts_.clock.now();
+  const mgcp::TransactionKey key{agent, line.transaction_id};
+  const auto lookup = cache_.begin(key, now);
+  switch (lookup.state) {
+    case mgcp::TransactionCache::State::fresh:
+      if (group) {
+        ++group->open;
+      }
+      execute(line, Reply{key, line.verb, now, group, true});
+      return;
+    case mgcp::TransactionCache::State::done:
+      counters_.repeated.add();
+      deliver(group, agent, lookup.answer);
+      return;
+    case mgcp::TransactionCache::State::pending:
+      counters_.repeated.add();
+      if (parts_.config.mgcp.provisional_after.count() > 0 &&
+          now - lookup.started_at >= parts_.config.mgcp.provisional_after) {
+        answer_.clear();
+        mgcp::write_error(answer_, line.transaction_id, {ResponseCode::provisional, "pending"});
+        deliver(group, agent, answer_);
+      }
+      return;
+    case mgcp::TransactionCache::State::acknowledged:
+      counters_.repeated.add();
+      return;
+    case mgcp::TransactionCache::State::full:
+      counters_.transactions_refused.add();
+      return;  // silence: the agent repeats its command when there may be room again
+  }
+}
+
+void CallControl::execute(const mgcp::CommandLine& line, Reply reply) {
+  mgcp::EndpointName name;
+  if (const Error error = check_name(line, name)) {
+    answer_error(std::move(reply), *error);
+    return;
+  }
+  if (name.kind == mgcp::EndpointKind::null && line.verb != mgcp::Verb::auep) {
+    answer_error(std::move(reply),
+                 {ResponseCode::endpoint_without_resources, "the null endpoint takes AUEP only"});
+    return;
+  }
+  switch (line.verb) {
+    case mgcp::Verb::crcx:
+      crcx(line, name, std::move(reply));
+      return;
+    case mgcp::Verb::mdcx:
+      mdcx(line, name, std::move(reply));
+      return;
+    case mgcp::Verb::dlcx:
+      dlcx(line, name, std::move(reply));
+      return;
+    case mgcp::Verb::auep:
+      auep(line, name, std::move(reply));
+      return;
+    case mgcp::Verb::aucx:
+      aucx(line, name, std::move(reply));
+      return;
+    case mgcp::Verb::rsip:
+      rsip(line, name, std::move(reply));
+      return;
+    case mgcp::Verb::rqnt:
+    case mgcp::Verb::epcf:
+      answer_ok(std::move(reply));  // nothing is detected or configured: there are no events here
+      return;
+    case mgcp::Verb::ntfy:
+    case mgcp::Verb::unknown:
+      answer_error(std::move(reply), {ResponseCode::unknown_command, {}});
+      return;
+  }
+}
+
+CallControl::Error CallControl::check_name(const mgcp::CommandLine& line,
+                                           mgcp::EndpointName& name) const {
+  const auto parsed = mgcp::parse_endpoint_name(line.endpoint);
+  if (!parsed) {
+    return parsed.error();
+  }
+  name = *parsed;
+  if (name.kind == mgcp::EndpointKind::null) {
+    return std::nullopt;
+  }
+  if (!mgcp::domain_matches(parts_.config.mgcp.domain, name.domain)) {
+    return ProtocolError{ResponseCode::endpoint_unknown, "domain unknown"};
+  }
+  if (!mgcp::is_virtual(name.kind)) {
+    return ProtocolError{ResponseCode::endpoint_unknown, "trunk unknown"};
+  }
+  if (name.kind == mgcp::EndpointKind::virtual_one &&
+      (name.number < 1 || name.number > trunk_.total())) {
+    return ProtocolError{ResponseCode::endpoint_unknown, "endpoint unknown"};
+  }
+  return std::nullopt;
+}
+
+// --- answers
+// -----------------------------------------------------------------------------------------------------
+
+void CallControl::answer(Reply&& reply, ResponseCode code, std::string_view text) {
+  const io::TimePoint now = parts_.clock.now();
+  counters_.transactions.count(reply.verb, code, now - reply.started);
+  if (reply.remembered && !cache_.complete(reply.key, text, now)) {
+    cache_.abandon(reply.key);
+  }
+  deliver(reply.group, reply.key.agent, text);
+  if (reply.group) {
+    close_group(*reply.group);
+  }
+}
+
+void CallControl::answer_error(Reply&& reply, const ProtocolError& error) {
+  answer_.clear();
+  mgcp::write_error(answer_, reply.key.transaction_id, error);
+  io::log(LogLevel::info, "mgcp", "refused verb={} trans={} agent={} code={} reason=\"{}\"",
+          mgcp::to_text(reply.verb), reply.key.transaction_id, reply.key.agent.text(),
+          mgcp::number(error.code),
+          error.reason.empty() ? mgcp::default_reason(error.code) : error.reason);
+  answer(std::move(reply), error.code, answer_);
+}
+
+void CallControl::answer_ok(Reply&& reply) {
+  mgcp::Response response;
+  response.transaction_id = reply.key.transaction_id;
+  answer_.clear();
+  mgcp::write_response(answer_, response);
+  answer(std::move(reply), ResponseCode::ok, answer_);
+}
+
+void CallControl::deliver(const std::shared_ptr<ReplyGroup>& group, const io::SocketAddress& agent,
+                          std::string_view text) {
+  if (!group) {
+    parts_.agents.send(agent, text);
+    return;
+  }
+  if (!mgcp::append_piggybacked(group->datagram, text, kPiggybackedBytesMax)) {
+    parts_.agents.send(agent, group->datagram);
+    group->datagram.assign(text);
+  }
+}
+
+void CallControl::close_group(ReplyGroup& group) {
+  MGW_ASSERT(group.open > 0);
+  if (--group.open == 0 && !group.datagram.empty()) {
+    parts_.agents.send(group.agent, group.datagram);
+    group.datagram.clear();
+  }
+}
+
+// --- workers
+// -----------------------------------------------------------------------------------------------------
+
+void CallControl::submit(std::uint32_t worker, std::unique_ptr<MediaCommand> command,
+                         Pending pending) {
+  const std::uint64_t ticket = next_ticket_++;
+  command->ticket = ticket;
+  pending.outstanding = 1;
+  pending_.emplace(ticket, std::move(pending));
+  parts_.media.submit(worker, std::move(command));
+}
+
+void CallControl::submit_removals(std::vector<std::unique_ptr<MediaCommand>> commands,
+                                  Pending pending) {
+  const std::uint64_t ticket = next_ticket_++;
+  for (std::uint32_t worker = 0; worker < commands.size(); ++worker) {
+    if (commands[worker] == nullptr) {
+      continue;
+    }
+    commands[worker]->ticket = ticket;
+    parts_.media.submit(worker, std::move(commands[worker]));
+    ++pending.outstanding;
+  }
+  if (pending.outstanding == 0) {
+    finish(pending);
+    return;
+  }
+  pending_.emplace(ticket, std::move(pending));
+}
+
+void CallControl::on_media_event(std::uint32_t worker, MediaEvent&& event) {
+  if (event.kind == MediaEvent::Kind::command_done) {
+    const auto found = pending_.find(event.command->ticket);
+    MGW_ASSERT(found != pending_.end());
+    Pending& pending = found->second;
+    if (event.command->error != 0) {
+      pending.error = event.command->error;
+    }
+    if (!event.command->removed.empty()) {
+      pending.counters = event.command->removed.front()->counters();
+    } else if (!event.command->audited.empty()) {
+      pending.counters = event.command->audited.front();
+    }
+    if (--pending.outstanding == 0) {
+      Pending done = std::move(pending);
+      pending_.erase(found);
+      finish(done);
+    }
+    return;
+  }
+  const auto& owners = workers_[worker].owners;
+  if (event.slot >= owners.size() || owners[event.slot].first == 0) {
+    return;  // removed meanwhile
+  }
+  const auto [number, id] = owners[event.slot];
+  const Endpoint* endpoint = trunk_.find(number);
+  if (event.kind == MediaEvent::Kind::drops_noted) {
+    io::log(LogLevel::notice, "rtp", "dropped packets={} cause={} endpoint={} conn={:08X} call={}",
+            event.count, to_string(event.cause), endpoint_name(number), id, endpoint->call_id);
+    return;
+  }
+  io::log(LogLevel::notice, "rtp", "connection timed out endpoint={} conn={:08X} call={}",
+          endpoint_name(number), id, endpoint->call_id);
+  std::vector<std::unique_ptr<MediaCommand>> commands(workers_.size());
+  commands[worker] = std::make_unique<MediaCommand>();
+  Pending pending;
+  remove_connection(number, id, *commands[worker], pending);
+  submit_removals(std::move(commands), std::move(pending));
+  flush();
+}
+
+void CallControl::finish(Pending& pending) {
+  if (pending.error == 0) {
+    give_back(pending.remains);
+  } else {
+    io::log(LogLevel::error, "rtp", "a worker could not take over sockets: {}",
+            std::error_code(pending.error, std::generic_category()).message());
+    undo(pending);
+    if (pending.reply) {
+      answer_error(std::move(*pending.reply),
+                   {ResponseCode::endpoint_unknown, "RTP sockets could not be set up"});
+    }
+    return;
+  }
+  if (!pending.reply) {
+    return;
+  }
+  if (pending.kind == Pending::Kind::text) {
+    answer(std::move(*pending.reply), ResponseCode::ok, pending.text);
+    return;
+  }
+  mgcp::Response response;
+  response.transaction_id = pending.reply->key.transaction_id;
+  response.code =
+      pending.kind == Pending::Kind::deletion ? ResponseCode::connection_deleted : ResponseCode::ok;
+  if (pending.counters && (pending.kind == Pending::Kind::deletion || pending.wants_statistics)) {
+    const ConnectionCounters& counters = *pending.counters;
+    response.statistics =
+        mgcp::ConnectionStatistics{counters.rtp_sent.packets,
+                                   counters.rtp_sent.octets,
+                                   counters.rtp_received.packets,
+                                   counters.rtp_received.octets,
+                                   static_cast<std::int64_t>(counters.totals.lost()),
+                                   counters.jitter_ticks,
+                                   std::nullopt};
+  }
+  for (const auto& [name, value] : pending.parameters) {
+    response.parameters.push_back({name, value});
+  }
+  response.sdp = pending.description;
+  answer_.clear();
+  mgcp::write_response(answer_, response);
+  answer(std::move(*pending.reply), response.code, answer_);
+}
+
+void CallControl::undo(Pending& pending) {
+  Endpoint* endpoint = trunk_.find(pending.endpoint);
+  MGW_ASSERT(endpoint != nullptr);
+  if (pending.created != 0) {
+    if (endpoint->find(pending.created) == nullptr) {
+      return;  // deleted meanwhile, and what it held goes back with that deletion
+    }
+    std::erase_if(endpoint->connections,
+                  [&pending](const auto& connection) { return connection->id == pending.created; });
+    counters_.connections.set(counters_.connections.value() - 1);
+  } else if (pending.changed_from != nullptr) {
+    Connection* connection = endpoint->find(pending.changed_from->id);
+    if (connection == nullptr) {
+      give_back(pending.remains);  // deleted meanwhile: that deletion gives the new ports back,
+                                   // nobody else the old ones
+      return;
+    }
+    *connection = *pending.changed_from;
+  }
+  give_back(pending.on_failure);
+  if (endpoint->connections.empty()) {
+    --workers_[endpoint->worker].endpoints;
+    trunk_.release(pending.endpoint);
+    return;
+  }
+  std::vector<std::unique_ptr<MediaCommand>> commands(workers_.size());
+  commands[endpoint->worker] = std::make_unique<MediaCommand>();
+  append_updates(*endpoint, *commands[endpoint->worker]);
+  submit_removals(std::move(commands), Pending());
+}
+
+void CallControl::give_back(const std::vector<LegRemains>& remains) {
+  const io::TimePoint now = parts_.clock.now();
+  for (const LegRemains& leg : remains) {
+    if (leg.ports != nullptr) {
+      leg.ports->release(leg.port, now);
+    }
+    if (leg.slot) {
+      WorkerSlots& slots = workers_[leg.worker];
+      slots.owners[*leg.slot] = {0, 0};
+      slots.free.push_back(*leg.slot);
+    }
+  }
+}
+
+std::uint32_t CallControl::least_loaded_worker() const noexcept {
+  const auto least = std::min_element(workers_.begin(), workers_.end(),
+                                      [](const WorkerSlots& left, const WorkerSlots& right) {
+                                        return left.endpoints < right.endpoints;
+                                      });
+  return static_cast<std::uint32_t>(least - workers_.begin());
+}
+
+std::uint32_t CallControl::take_slot(std::uint32_t worker) {
+  WorkerSlots& slots = workers_[worker];
+  if (slots.free.empty()) {
+    slots.owners.emplace_back(0, 0);
+    return slots.next++;
+  }
+  const std::uint32_t slot = slots.free.back();
+  slots.free.pop_back();
+  return slot;
+}
+
+std::string CallControl::endpoint_name(std::uint32_t number) const {
+  mgcp::EndpointName name;
+  name.kind = mgcp::EndpointKind::virtual_one;
+  name.number = number;
+  name.domain =
+      parts_.config.mgcp.domain == "*" ? std::string_view("mgw") : parts_.config.mgcp.domain;
+  std::string text;
+  mgcp::append_endpoint_name(text, name);
+  return text;
+}
+
+void CallControl::on_tick() {
+  cache_.expire(parts_.clock.now());
+  update_gauges();
+}
+
+void CallControl::flush() {
+  parts_.media.flush();
+  update_gauges();
+}
+
+void CallControl::update_gauges() noexcept {
+  counters_.endpoints_total.set(trunk_.total());
+  counters_.endpoints_used.set(trunk_.used());
+  counters_.ports_total.set(local_media_.ports_total());
+  counters_.ports_used.set(local_media_.ports_used());
+  counters_.transactions_remembered.set(cache_.size());
+}
+
+}  // namespace mgw

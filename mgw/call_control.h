@@ -1,0 +1,216 @@
+#pragma once
+// The call agent's side of the gateway: MGCP datagrams in, answers out, and between them the
+// signalling state and commands to the workers. Owned by the control thread. It neither reads
+// sockets nor waits: everything comes in as a call with the time, so a whole gateway runs in a
+// simulation.
+
+#include "conf/config.h"
+#include "io/socket_factory.h"
+#include "io/time.h"
+#include "mgcp/parser.h"
+#include "mgcp/transaction_cache.h"
+#include "mgw/control_counters.h"
+#include "mgw/endpoint.h"
+#include "mgw/local_media.h"
+#include "mgw/media_command.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace mgw {
+
+/// Where answers go.
+class AgentSender {
+ public:
+  AgentSender() = default;
+  AgentSender(const AgentSender&) = delete;
+  AgentSender& operator=(const AgentSender&) = delete;
+  AgentSender(AgentSender&&) = delete;
+  AgentSender& operator=(AgentSender&&) = delete;
+  virtual ~AgentSender() = default;
+  /// Sends one datagram to an agent; what can't be sent is lost, the agent will repeat its command.
+  virtual void send(const io::SocketAddress& agent, std::string_view datagram) noexcept = 0;
+};
+
+/// Where random numbers come from.
+class RandomSource {
+ public:
+  RandomSource() = default;
+  RandomSource(const RandomSource&) = delete;
+  RandomSource& operator=(const RandomSource&) = delete;
+  RandomSource(RandomSource&&) = delete;
+  RandomSource& operator=(RandomSource&&) = delete;
+  virtual ~RandomSource() = default;
+  /// 32 random bits.
+  [[nodiscard]] virtual std::uint32_t next() = 0;
+};
+
+/// What call control works with. All must outlive it.
+struct CallControlParts {
+  const conf::Config& config;
+  const io::Clock& clock;
+  io::SocketFactory& sockets;
+  MediaPlane& media;
+  AgentSender& agents;
+  RandomSource& random;
+};
+
+/// The MGCP endpoint manager of the gateway (RFC 3435). Control thread only, but for counters().
+class CallControl {
+ public:
+  explicit CallControl(const CallControlParts& parts);
+  CallControl(const CallControl&) = delete;
+  CallControl& operator=(const CallControl&) = delete;
+  CallControl(CallControl&&) = delete;
+  CallControl& operator=(CallControl&&) = delete;
+  ~CallControl();
+
+  /// One datagram from `agent`, as it came. Commands are executed at most once; answers go to the
+  /// AgentSender now or when the workers have done their part. Call flush() after a burst.
+  void on_datagram(const io::SocketAddress& agent, std::string_view datagram);
+  /// What worker number `worker` told.
+  void on_media_event(std::uint32_t worker, MediaEvent&& event);
+  /// Wakes the workers that were given something.
+  void flush();
+  /// Drops what has been remembered long enough, and brings the gauges up to date. To be called
+  /// about once a second.
+  void on_tick();
+
+  /// Who is told of responses that agents send (to RSIP of the gateway).
+  using ResponseHandler =
+      std::function<void(const io::SocketAddress& agent, mgcp::TransactionId transaction_id)>;
+  void on_response(ResponseHandler handler) { response_handler_ = std::move(handler); }
+
+  [[nodiscard]] const ControlCounters& counters() const noexcept { return counters_; }
+  /// Commands whose answer waits for a worker.
+  [[nodiscard]] std::size_t pending() const noexcept { return pending_.size(); }
+  [[nodiscard]] const VirtualTrunk& trunk() const noexcept { return trunk_; }
+
+ private:
+  /// The messages of one datagram, whose answers leave together.
+  struct ReplyGroup {
+    io::SocketAddress agent;
+    std::uint32_t open = 0;  ///< commands not yet answered
+    std::string datagram;
+  };
+  /// Which command an answer belongs to.
+  struct Reply {
+    mgcp::TransactionKey key;
+    mgcp::Verb verb = mgcp::Verb::unknown;
+    io::TimePoint started{};
+    std::shared_ptr<ReplyGroup> group;  ///< null when the command came alone
+    bool remembered = true;             ///< the transaction cache waits for the answer
+  };
+  /// What a worker still uses of a removed leg.
+  struct LegRemains {
+    std::uint32_t worker = 0;
+    std::optional<std::uint32_t> slot;  ///< empty when only the sockets were exchanged
+    PortPool* ports = nullptr;
+    std::uint16_t port = 0;
+  };
+  /// A command that waits for its workers.
+  struct Pending {
+    enum class Kind : std::uint8_t { text, deletion, audit };
+    std::optional<Reply> reply;  ///< empty for deletions that nobody asked for
+    Kind kind = Kind::text;
+    std::string text;                                             ///< Kind::text: the whole answer
+    std::vector<std::pair<std::string, std::string>> parameters;  ///< Kind::audit
+    std::string description;        ///< Kind::audit: the answer's SDP part
+    bool wants_statistics = false;  ///< Kind::audit
+    std::uint32_t outstanding = 0;  ///< workers that have not yet answered
+    std::vector<LegRemains> remains;
+    std::vector<LegRemains> on_failure;  ///< given back if the worker could not do it
+    std::uint32_t endpoint = 0;          ///< of `created` or `changed`
+    std::uint32_t created = 0;           ///< connection id to delete again on failure; 0 = none
+    std::unique_ptr<Connection> changed_from;  ///< connection to restore on failure
+    int error = 0;
+    std::optional<ConnectionCounters> counters;
+  };
+  using Error = std::optional<mgcp::ProtocolError>;
+
+  void on_message(const io::SocketAddress& agent, std::string_view message,
+                  const std::shared_ptr<ReplyGroup>& group);
+  void on_command(const io::SocketAddress& agent, const mgcp::CommandLine& line,
+                  const std::shared_ptr<ReplyGroup>& group);
+  void execute(const mgcp::CommandLine& line, Reply reply);
+  [[nodiscard]] bool allowed(const io::SocketAddress& agent) const noexcept;
+  [[nodiscard]] Error check_name(const mgcp::CommandLine& line, mgcp::EndpointName& name) const;
+
+  void crcx(const mgcp::CommandLine& line, const mgcp::EndpointName& name, Reply reply);
+  void mdcx(const mgcp::CommandLine& line, const mgcp::EndpointName& name, Reply reply);
+  void dlcx(const mgcp::CommandLine& line, const mgcp::EndpointName& name, Reply reply);
+  void dlcx_wildcard(const mgcp::CommandLine& line, Reply reply);
+  void auep(const mgcp::CommandLine& line, const mgcp::EndpointName& name, Reply reply);
+  void aucx(const mgcp::CommandLine& line, const mgcp::EndpointName& name, Reply reply);
+  void rsip(const mgcp::CommandLine& line, const mgcp::EndpointName& name, Reply reply);
+
+  [[nodiscard]] Error admit_crcx(const mgcp::Request& request, const Endpoint& endpoint) const;
+  [[nodiscard]] Error apply_request(const mgcp::Request& request, Connection& connection);
+  void negotiate(Endpoint& endpoint, Connection& connection) const;
+  void make_way(std::uint32_t number, const mgcp::Request& request);
+  void add_connection(std::uint32_t number, const mgcp::Request& request, bool wildcard,
+                      std::unique_ptr<Connection> connection, BoundPair bound, Reply reply);
+  void modify_connection(std::uint32_t number, const mgcp::Request& request, Connection& current,
+                         Reply reply);
+  void remove_calls(std::uint32_t first, std::uint32_t last,
+                    std::optional<std::string_view> call_id, Pending pending);
+  static void write_ok(std::string& out, mgcp::TransactionId transaction_id);
+  [[nodiscard]] std::string describe(const Endpoint& endpoint, const Connection& connection) const;
+  [[nodiscard]] std::uint32_t new_connection_id(Endpoint& endpoint);
+  [[nodiscard]] bool keeps_alive(const Connection& connection) const noexcept;
+
+  /// `connection` becomes the one that is meant; it stays null if all of the endpoint are.
+  [[nodiscard]] static Error check_deletion(const mgcp::Request& request, Endpoint& endpoint,
+                                            Connection*& connection);
+  void remove_connection(std::uint32_t number, std::uint32_t id, MediaCommand& command,
+                         Pending& pending);
+  void remove_all(std::uint32_t number, MediaCommand& command, Pending& pending);
+  void append_updates(const Endpoint& endpoint, MediaCommand& command) const;
+  void submit(std::uint32_t worker, std::unique_ptr<MediaCommand> command, Pending pending);
+  void submit_removals(std::vector<std::unique_ptr<MediaCommand>> commands, Pending pending);
+  void finish(Pending& pending);
+  void undo(Pending& pending);
+  void update_gauges() noexcept;
+  void give_back(const std::vector<LegRemains>& remains);
+
+  void answer(Reply&& reply, mgcp::ResponseCode code, std::string_view text);
+  void answer_error(Reply&& reply, const mgcp::ProtocolError& error);
+  void answer_ok(Reply&& reply);
+  void deliver(const std::shared_ptr<ReplyGroup>& group, const io::SocketAddress& agent,
+               std::string_view text);
+  void close_group(ReplyGroup& group);
+
+  [[nodiscard]] std::uint32_t least_loaded_worker() const noexcept;
+  [[nodiscard]] std::uint32_t take_slot(std::uint32_t worker);
+  [[nodiscard]] std::string endpoint_name(std::uint32_t number) const;
+
+  /// The connections of one worker, as the control thread keeps account of them.
+  struct WorkerSlots {
+    std::vector<std::uint32_t> free;
+    std::uint32_t next = 0;
+    std::uint32_t endpoints = 0;
+    std::vector<std::pair<std::uint32_t, std::uint32_t>>
+        owners;  ///< by slot: endpoint number, connection id
+  };
+
+  CallControlParts parts_;
+  const conf::TrunkOptions& options_;
+  mgcp::TransactionCache cache_;
+  VirtualTrunk trunk_;
+  LocalMedia local_media_;
+  std::vector<WorkerSlots> workers_;
+  std::unordered_map<std::uint64_t, Pending> pending_;
+  std::uint64_t next_ticket_ = 1;
+  std::string answer_;  // scratch space, keeps its capacity
+  ResponseHandler response_handler_;
+  ControlCounters counters_;
+};
+
+}  // namespace mgw

@@ -1,0 +1,513 @@
+// CRCX, MDCX and DLCX (RFC 3435 section 2.3.5 to 2.3.9). Each command is checked whole before
+// anything is changed: a refused one leaves everything as it was.
+
+#include "io/assert.h"
+#include "io/log.h"
+#include "mgcp/writer.h"
+#include "mgw/call_control.h"
+#include "mgw/codec_decision.h"
+#include "mgw/endpoint_compiler.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace mgw {
+
+namespace {
+
+using io::LogLevel;
+using mgcp::Codec;
+using mgcp::ProtocolError;
+using mgcp::ResponseCode;
+
+/// The codecs of the other leg that matters for negotiation: the one made last.
+const Connection* negotiation_partner(const Endpoint& endpoint, const Connection& connection) {
+  for (auto other = endpoint.connections.rbegin(); other != endpoint.connections.rend(); ++other) {
+    if ((*other)->id != connection.id) {
+      return other->get();
+    }
+  }
+  return nullptr;
+}
+
+/// Puts the codec that the options name in front, if the connection has negotiated it; else the
+/// options' codecs replace the list.
+void apply_option_codecs(const mgcp::LocalConnectionOptions& options, Connection& connection) {
+  std::vector<Codec> wanted = mgcp::codecs_from_options(options);
+  if (wanted.empty()) {
+    return;
+  }
+  const auto found = std::find_if(
+      connection.codecs.begin(), connection.codecs.end(),
+      [&wanted](const Codec& codec) { return mgcp::is_codec(codec, wanted.front().name); });
+  if (found == connection.codecs.end()) {
+    connection.codecs = std::move(wanted);
+  } else {
+    std::rotate(connection.codecs.begin(), found, found + 1);
+  }
+}
+
+void apply_description(const mgcp::SessionDescription& description, std::string_view text,
+                       Connection& connection) {
+  if (description.address) {
+    connection.remote_host = description.address->with_port(0);
+  }
+  if (description.port) {
+    connection.remote_port = *description.port;
+  }
+  connection.remote_rtcp_port = description.rtcp_port.value_or(0);
+  connection.remote_rtcp_host = description.rtcp_address.value_or(io::SocketAddress());
+  connection.rtcp_mux = description.rtcp_mux;
+  connection.direction = description.direction;
+  connection.other_media = description.other_media;
+  connection.other_media_before = description.other_media_before;
+  connection.codecs = description.codecs;
+  connection.remote_description.assign(text);
+  if (description.ptime_ms) {
+    connection.ptime_ms = *description.ptime_ms;
+  }
+}
+
+}  // namespace
+
+// --- what CRCX and MDCX have in common
+// ---------------------------------------------------------------------------------
+
+CallControl::Error CallControl::apply_request(const mgcp::Request& request,
+                                              Connection& connection) {
+  if (request.mode.state == mgcp::ModeParameter::State::known) {
+    connection.mode = request.mode.mode;
+  }
+  if (request.local_options && request.local_options->packetisation &&
+      request.local_options->packetisation->minimum_ms != 0) {
+    connection.ptime_ms = request.local_options->packetisation->minimum_ms;
+  }
+  if (request.sdp) {
+    apply_description(*request.sdp, request.sdp_text, connection);
+  }
+  const bool codecs_described = request.sdp && !request.sdp->codecs.empty();
+  if (!codecs_described && request.local_options) {
+    apply_option_codecs(*request.local_options, connection);
+  }
+  if (connection.codecs.empty()) {
+    connection.codecs.push_back(mgcp::default_codec());
+  }
+  if (options_.force_ptime.count() > 0) {
+    connection.ptime_ms = static_cast<std::uint32_t>(options_.force_ptime.count());
+  }
+  return std::nullopt;
+}
+
+void CallControl::negotiate(Endpoint& endpoint, Connection& connection) const {
+  connection.selected_codec = 0;
+  const Connection* partner = negotiation_partner(endpoint, connection);
+  if (partner == nullptr) {
+    connection.selected_codec = select_codecs(connection.codecs, {}).own;
+    return;
+  }
+  const CodecPair pair = select_codecs(connection.codecs, partner->codecs);
+  connection.selected_codec = pair.own;
+  endpoint.find(partner->id)->selected_codec = pair.other;
+}
+
+std::string CallControl::describe(const Endpoint& endpoint, const Connection& connection) const {
+  const Connection* partner = negotiation_partner(endpoint, connection);
+  const std::vector<Codec> codecs = announced_codecs(
+      connection.codecs, connection.selected_codec,
+      partner == nullptr ? std::span<const Codec>() : std::span<const Codec>(partner->codecs),
+      options_.sdp.single_codec);
+  const std::string id = connection.id_text();
+  mgcp::SessionAnswer answer;
+  answer.connection_id = id;
+  answer.address = connection.announced;
+  answer.port = connection.local.port();
+  answer.codecs = codecs;
+  answer.ptime_ms = connection.ptime_ms;
+  answer.send_name = options_.sdp.send_name;
+  answer.send_ptime = options_.sdp.send_ptime;
+  if (connection.direction == mgcp::MediaDirection::sendonly) {
+    answer.direction = mgcp::MediaDirection::recvonly;
+  } else if (connection.direction == mgcp::MediaDirection::recvonly) {
+    answer.direction = mgcp::MediaDirection::sendonly;
+  } else if (connection.direction == mgcp::MediaDirection::inactive) {
+    answer.direction = mgcp::MediaDirection::inactive;
+  }
+  answer.rtcp_mux = connection.rtcp_mux;
+  answer.other_media = connection.other_media;
+  answer.other_media_before = connection.other_media_before;
+  std::string text;
+  mgcp::write_sdp(text, answer);
+  return text;
+}
+
+bool CallControl::keeps_alive(const Connection& connection) const noexcept {
+  return options_.keep_alive.mode != conf::KeepAlive::Mode::off && mode_receives(connection.mode) &&
+         connection.remote_port != 0;
+}
+
+void CallControl::append_updates(const Endpoint& endpoint, MediaCommand& command) const {
+  for (MediaUpdate& update : compile_endpoint(endpoint, options_)) {
+    command.updates.push_back(std::move(update));
+  }
+}
+
+// --- CRCX
+// --------------------------------------------------------------------------------------------------------
+
+CallControl::Error CallControl::admit_crcx(const mgcp::Request& request,
+                                           const Endpoint& endpoint) const {
+  if (const Error error = mgcp::check_crcx(request)) {
+    return error;
+  }
+  if (request.osmux.state != mgcp::OsmuxParameter::State::absent) {
+    return ProtocolError{ResponseCode::unrecognized_extension, "Osmux is off"};
+  }
+  const std::uint32_t connections_max = parts_.config.endpoints.connections_max;
+  if (connections_max != 0 && endpoint.connections.size() >= connections_max &&
+      !options_.force_realloc) {
+    return ProtocolError{ResponseCode::connection_limit,
+                         "endpoint has all connections that it may have"};
+  }
+  const bool foreign_call = !endpoint.call_id.empty() && endpoint.call_id != *request.call_id;
+  if (foreign_call && !options_.force_realloc && !endpoint.ignore_call_id &&
+      !request.ignore_call_id) {
+    return ProtocolError{ResponseCode::transient_error, "endpoint is busy with another call"};
+  }
+  if (parts_.config.mgcp.early_bidir_error && request.mode.mode == mgcp::ConnectionMode::sendrecv &&
+      !request.sdp) {
+    return ProtocolError{ResponseCode::missing_description,
+                         "sendrecv without a remote description"};
+  }
+  return std::nullopt;
+}
+
+void CallControl::crcx(const mgcp::CommandLine& line, const mgcp::EndpointName& name, Reply reply) {
+  const bool wildcard = mgcp::is_wildcard(name.kind);
+  const auto number = wildcard ? trunk_.lowest_free() : std::optional(name.number);
+  if (!number) {
+    answer_error(std::move(reply), {ResponseCode::no_free_endpoint, "no free endpoint"});
+    return;
+  }
+  const auto request = mgcp::parse_parameters(line);
+  if (!request) {
+    answer_error(std::move(reply), request.error());
+    return;
+  }
+  Endpoint& endpoint = *trunk_.find(*number);
+  if (const Error error = admit_crcx(*request, endpoint)) {
+    answer_error(std::move(reply), *error);
+    return;
+  }
+  if (!parts_.media.has_room(endpoint.call_id.empty() ? least_loaded_worker() : endpoint.worker)) {
+    counters_.transactions_refused.add();
+    answer_error(std::move(reply), {ResponseCode::transient_error, "too many commands under way"});
+    return;
+  }
+  auto connection = std::make_unique<Connection>();
+  if (const Error error = apply_request(*request, *connection)) {
+    answer_error(std::move(reply), *error);
+    return;
+  }
+  const auto host = local_media_.choose(connection->remote_host, reply.key.agent);
+  if (!host) {
+    answer_error(std::move(reply), host.error());
+    return;
+  }
+  auto bound = local_media_.bind(host->bind, parts_.clock.now());
+  if (!bound) {
+    counters_.ports_exhausted.set(local_media_.exhausted());
+    answer_error(std::move(reply), bound.error());
+    return;
+  }
+  connection->id = new_connection_id(endpoint);
+  connection->local = bound->local;
+  connection->announced = host->announce;
+  connection->ports = bound->ports;
+  add_connection(*number, *request, wildcard, std::move(connection), std::move(*bound),
+                 std::move(reply));
+}
+
+void CallControl::make_way(std::uint32_t number, const mgcp::Request& request) {
+  const Endpoint& endpoint = *trunk_.find(number);
+  const std::uint32_t connections_max = parts_.config.endpoints.connections_max;
+  const bool foreign_call = !endpoint.call_id.empty() && endpoint.call_id != *request.call_id;
+  const bool full = connections_max != 0 && endpoint.connections.size() >= connections_max;
+  if (!options_.force_realloc || (!foreign_call && !full)) {
+    return;
+  }
+  std::vector<std::unique_ptr<MediaCommand>> commands(workers_.size());
+  MediaCommand& command = *(commands[endpoint.worker] = std::make_unique<MediaCommand>());
+  Pending pending;
+  if (foreign_call && !endpoint.ignore_call_id && !request.ignore_call_id) {
+    remove_all(number, command, pending);
+  } else if (full) {
+    remove_connection(number, endpoint.connections.front()->id, command, pending);
+  }
+  submit_removals(std::move(commands), std::move(pending));
+}
+
+void CallControl::add_connection(std::uint32_t number, const mgcp::Request& request, bool wildcard,
+                                 std::unique_ptr<Connection> connection, BoundPair bound,
+                                 Reply reply) {
+  Endpoint& endpoint = *trunk_.find(number);
+  make_way(number, request);
+  if (endpoint.call_id.empty()) {
+    const std::uint32_t worker = least_loaded_worker();
+    trunk_.claim(number, std::string(*request.call_id), worker);
+    ++workers_[worker].endpoints;
+  }
+  const std::uint32_t worker = endpoint.worker;
+  endpoint.ignore_call_id = endpoint.ignore_call_id || request.ignore_call_id;
+  connection->slot = take_slot(worker);
+  workers_[worker].owners[connection->slot] = {number, connection->id};
+  negotiate(endpoint, *connection);
+  Connection& added = *endpoint.connections.emplace_back(std::move(connection));
+  counters_.connections.set(counters_.connections.value() + 1);
+
+  Pending pending;
+  const std::string id = added.id_text();
+  const std::string name = endpoint_name(number);
+  const std::string description = describe(endpoint, added);
+  mgcp::Response response;
+  response.transaction_id = reply.key.transaction_id;
+  response.endpoint = wildcard ? std::string_view(name) : std::string_view();
+  response.connection_id = id;
+  response.sdp = description;
+  mgcp::write_response(pending.text, response);
+
+  auto command = std::make_unique<MediaCommand>();
+  append_updates(endpoint, *command);
+  auto media = std::make_unique<MediaConnection>();
+  media->name = name + " " + id;
+  media->entry = std::move(command->updates.back().entry);  // the newest connection is the last one
+  media->entry.new_description = request.sdp.has_value();
+  media->entry.keep_alive_now = keeps_alive(added);
+  command->updates.pop_back();
+  command->installs.push_back({added.slot, std::move(media), std::move(bound.sockets)});
+
+  pending.on_failure.push_back({worker, added.slot, added.ports, added.local.port()});
+  pending.endpoint = number;
+  pending.created = added.id;
+  io::log(LogLevel::info, "mgcp",
+          "connection created endpoint={} conn={} call={} trans={} local={}", name, id,
+          endpoint.call_id, reply.key.transaction_id, added.local.text());
+  pending.reply = std::move(reply);
+  submit(worker, std::move(command), std::move(pending));
+}
+
+std::uint32_t CallControl::new_connection_id(Endpoint& endpoint) {
+  for (;;) {
+    const std::uint32_t id = parts_.random.next();
+    if (id != 0 && endpoint.find(id) == nullptr) {
+      return id;
+    }
+  }
+}
+
+// --- MDCX
+// --------------------------------------------------------------------------------------------------------
+
+void CallControl::mdcx(const mgcp::CommandLine& line, const mgcp::EndpointName& name, Reply reply) {
+  if (mgcp::is_wildcard(name.kind)) {
+    answer_error(std::move(reply), {ResponseCode::unsupported_function, "MDCX of a wildcard"});
+    return;
+  }
+  const auto request = mgcp::parse_parameters(line);
+  if (!request) {
+    answer_error(std::move(reply), request.error());
+    return;
+  }
+  Endpoint& endpoint = *trunk_.find(name.number);
+  Error error;
+  if (endpoint.connections.empty()) {
+    error = ProtocolError{ResponseCode::transient_error, "endpoint has no connection"};
+  } else if (request->call_id && *request->call_id != endpoint.call_id &&
+             !endpoint.ignore_call_id) {
+    error = ProtocolError{ResponseCode::incorrect_call_id, {}};
+  } else {
+    error = mgcp::check_mdcx(*request);
+  }
+  const auto id = error ? std::nullopt : connection_number(*request->connection_id);
+  Connection* current = id ? endpoint.find(*id) : nullptr;
+  if (!error && current == nullptr) {
+    error = ProtocolError{ResponseCode::incorrect_connection_id, {}};
+  } else if (!error && request->osmux.state != mgcp::OsmuxParameter::State::absent) {
+    error = ProtocolError{ResponseCode::unrecognized_extension, "Osmux is off"};
+  } else if (!error && !parts_.media.has_room(endpoint.worker)) {
+    counters_.transactions_refused.add();
+    error = ProtocolError{ResponseCode::transient_error, "too many commands under way"};
+  }
+  if (error) {
+    answer_error(std::move(reply), *error);
+    return;
+  }
+  modify_connection(name.number, *request, *current, std::move(reply));
+}
+
+void CallControl::modify_connection(std::uint32_t number, const mgcp::Request& request,
+                                    Connection& current, Reply reply) {
+  Endpoint& endpoint = *trunk_.find(number);
+  Connection next = current;
+  if (const Error error = apply_request(request, next)) {
+    answer_error(std::move(reply), *error);
+    return;
+  }
+  const auto host = local_media_.choose(next.remote_host, reply.key.agent);
+  if (!host) {
+    answer_error(std::move(reply), host.error());
+    return;
+  }
+  auto command = std::make_unique<MediaCommand>();
+  Pending pending;
+  if (!host->bind.same_host(current.local)) {
+    auto bound = local_media_.bind(host->bind, parts_.clock.now());
+    if (!bound) {
+      counters_.ports_exhausted.set(local_media_.exhausted());
+      answer_error(std::move(reply), bound.error());
+      return;
+    }
+    pending.remains.push_back({endpoint.worker, std::nullopt, current.ports, current.local.port()});
+    pending.on_failure.push_back(
+        {endpoint.worker, std::nullopt, bound->ports, bound->local.port()});
+    next.local = bound->local;
+    next.ports = bound->ports;
+    command->installs.push_back({current.slot, nullptr, std::move(bound->sockets)});
+  }
+  next.announced = host->announce;
+  negotiate(endpoint, next);
+  pending.changed_from = std::make_unique<Connection>(std::exchange(current, std::move(next)));
+  pending.endpoint = number;
+  append_updates(endpoint, *command);
+  for (MediaUpdate& update : command->updates) {
+    if (update.slot == current.slot) {
+      update.entry.new_description = request.sdp.has_value();
+      update.entry.keep_alive_now = keeps_alive(current);
+    }
+  }
+  const std::string description = describe(endpoint, current);
+  mgcp::Response response;
+  response.transaction_id = reply.key.transaction_id;
+  response.sdp = description;
+  mgcp::write_response(pending.text, response);
+  io::log(LogLevel::info, "mgcp",
+          "connection modified endpoint={} conn={} call={} trans={} remote={}",
+          endpoint_name(number), current.id_text(), endpoint.call_id, reply.key.transaction_id,
+          current.remote_rtp().text());
+  pending.reply = std::move(reply);
+  submit(endpoint.worker, std::move(command), std::move(pending));
+}
+
+// --- DLCX
+// --------------------------------------------------------------------------------------------------------
+
+void CallControl::remove_connection(std::uint32_t number, std::uint32_t id, MediaCommand& command,
+                                    Pending& pending) {
+  Endpoint& endpoint = *trunk_.find(number);
+  const Connection* connection = endpoint.find(id);
+  MGW_ASSERT(connection != nullptr);
+  io::log(LogLevel::info, "mgcp", "connection deleted endpoint={} conn={} call={}",
+          endpoint_name(number), connection->id_text(), endpoint.call_id);
+  command.removals.push_back(connection->slot);
+  workers_[endpoint.worker].owners[connection->slot] = {0, 0};
+  pending.remains.push_back(
+      {endpoint.worker, connection->slot, connection->ports, connection->local.port()});
+  std::erase_if(endpoint.connections, [id](const auto& candidate) { return candidate->id == id; });
+  counters_.connections.set(counters_.connections.value() - 1);
+  if (endpoint.connections.empty()) {
+    --workers_[endpoint.worker].endpoints;
+    trunk_.release(number);
+  } else {
+    append_updates(endpoint, command);
+  }
+}
+
+void CallControl::remove_all(std::uint32_t number, MediaCommand& command, Pending& pending) {
+  Endpoint& endpoint = *trunk_.find(number);
+  while (!endpoint.connections.empty()) {
+    remove_connection(number, endpoint.connections.back()->id, command, pending);
+  }
+}
+
+CallControl::Error CallControl::check_deletion(const mgcp::Request& request, Endpoint& endpoint,
+                                               Connection*& connection) {
+  if (endpoint.connections.empty()) {
+    return ProtocolError{ResponseCode::incorrect_connection_id, "endpoint has no connection"};
+  }
+  if (request.call_id && *request.call_id != endpoint.call_id && !endpoint.ignore_call_id) {
+    return ProtocolError{ResponseCode::incorrect_call_id, {}};
+  }
+  if (const Error error = mgcp::check_dlcx(request)) {
+    return error;
+  }
+  if (request.connection_id) {
+    const auto id = connection_number(*request.connection_id);
+    connection = id ? endpoint.find(*id) : nullptr;
+    if (connection == nullptr) {
+      return ProtocolError{ResponseCode::incorrect_connection_id, {}};
+    }
+  }
+  return std::nullopt;
+}
+
+void CallControl::dlcx(const mgcp::CommandLine& line, const mgcp::EndpointName& name, Reply reply) {
+  if (mgcp::is_wildcard(name.kind)) {
+    dlcx_wildcard(line, std::move(reply));
+    return;
+  }
+  const auto request = mgcp::parse_parameters(line);
+  if (!request) {
+    answer_error(std::move(reply), request.error());
+    return;
+  }
+  Endpoint& endpoint = *trunk_.find(name.number);
+  Connection* connection = nullptr;
+  if (const Error error = check_deletion(*request, endpoint, connection)) {
+    answer_error(std::move(reply), *error);
+    return;
+  }
+  const std::uint32_t worker = endpoint.worker;
+  std::vector<std::unique_ptr<MediaCommand>> commands(workers_.size());
+  commands[worker] = std::make_unique<MediaCommand>();
+  Pending pending;
+  if (connection != nullptr) {
+    pending.kind = Pending::Kind::deletion;
+    remove_connection(name.number, connection->id, *commands[worker], pending);
+  } else {
+    write_ok(pending.text, reply.key.transaction_id);
+    remove_all(name.number, *commands[worker], pending);
+  }
+  pending.reply = std::move(reply);
+  submit_removals(std::move(commands), std::move(pending));
+}
+
+void CallControl::dlcx_wildcard(const mgcp::CommandLine& line, Reply reply) {
+  const auto request = mgcp::parse_parameters(line);
+  if (!request) {
+    answer_error(std::move(reply), request.error());
+    return;
+  }
+  Pending pending;
+  write_ok(pending.text, reply.key.transaction_id);
+  pending.reply = std::move(reply);
+  remove_calls(1, trunk_.total(), request->call_id, std::move(pending));
+}
+
+void CallControl::remove_calls(std::uint32_t first, std::uint32_t last,
+                               std::optional<std::string_view> call_id, Pending pending) {
+  std::vector<std::unique_ptr<MediaCommand>> commands(workers_.size());
+  for (auto number = trunk_.next_used(first); number && *number <= last;
+       number = trunk_.next_used(*number + 1)) {
+    const Endpoint& endpoint = *trunk_.find(*number);
+    if (call_id && endpoint.call_id != *call_id) {
+      continue;
+    }
+    auto& command = commands[endpoint.worker];
+    if (command == nullptr) {
+      command = std::make_unique<MediaCommand>();
+    }
+    remove_all(*number, *command, pending);
+  }
+  submit_removals(std::move(commands), std::move(pending));
+}
+
+}  // namespace mgw

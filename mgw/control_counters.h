@@ -1,0 +1,65 @@
+#pragma once
+// What the control thread counts; read by the metrics exporter from its own threads.
+
+#include "io/counter.h"
+#include "io/time.h"
+#include "mgcp/message.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace mgw {
+
+/// Commands by verb, with the number of their answers by code and how long they took.
+class TransactionCounters {
+ public:
+  static constexpr std::size_t kVerbs = static_cast<std::size_t>(mgcp::Verb::unknown) + 1;
+  /// Codes that the gateway answers with; others are counted as the last one.
+  static constexpr std::array<std::uint16_t, 28> kCodes = {
+      100, 200, 250, 400, 401, 403, 500, 501, 502, 503, 504, 505, 507, 509,
+      510, 511, 515, 516, 517, 523, 524, 527, 528, 534, 535, 536, 539, 540};
+  /// Upper bounds of the latency histogram, microseconds; the last bucket has none.
+  static constexpr std::array<std::uint32_t, 12> kBucketsUs = {
+      20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 50000, 100000, 1000000};
+
+  /// Control thread only.
+  void count(mgcp::Verb verb, mgcp::ResponseCode code, io::Duration latency) noexcept {
+    std::size_t index = 0;
+    while (index + 1 < kCodes.size() && kCodes[index] != mgcp::number(code)) {
+      ++index;
+    }
+    answers[static_cast<std::size_t>(verb)][index].add();
+    const auto latency_us = static_cast<std::uint64_t>(latency.count() / 1000);
+    std::size_t bucket = 0;
+    while (bucket < kBucketsUs.size() && latency_us > kBucketsUs[bucket]) {
+      ++bucket;
+    }
+    latency_buckets[bucket].add();
+    latency_sum_us.add(latency_us);
+  }
+
+  std::array<std::array<io::Counter, kCodes.size()>, kVerbs> answers;
+  std::array<io::Counter, kBucketsUs.size() + 1> latency_buckets;
+  io::Counter latency_sum_us;
+};
+
+/// Everything else on the signalling side.
+struct ControlCounters {
+  TransactionCounters transactions;
+  io::Counter datagrams;       ///< received on the MGCP socket
+  io::Counter garbage;         ///< messages that were neither command nor response
+  io::Counter responses;       ///< responses received: never answered
+  io::Counter refused_agents;  ///< datagrams from agents that the access list does not name
+  io::Counter repeated;        ///< retransmissions of commands that were already answered or run
+  io::Counter transactions_refused;  ///< no room for another command under way
+  io::Counter ports_exhausted;       ///< no RTP port pair could be had
+  io::Counter endpoints_total;       ///< gauges from here on
+  io::Counter endpoints_used;
+  io::Counter connections;
+  io::Counter ports_total;
+  io::Counter ports_used;
+  io::Counter transactions_remembered;
+};
+
+}  // namespace mgw

@@ -1,0 +1,96 @@
+#pragma once
+// Why a datagram was not forwarded. Each received datagram, and each copy of it, is either sent,
+// consumed or dropped for exactly one of these causes.
+
+#include "rtp/payload_conversion.h"
+#include "rtp/rtcp_packet.h"
+#include "rtp/rtp_header.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace mgw {
+
+/// One cause per way to be dropped; also the label of the metric.
+enum class DropCause : std::uint8_t {
+  rtp_too_short,
+  rtp_bad_version,
+  rtp_csrc_overrun,
+  rtp_extension_overrun,
+  rtp_bad_padding,
+  rtcp_too_short,
+  rtcp_bad_version,
+  rtcp_length_overrun,
+  rtcp_unknown_type,
+  other_protocol,         ///< STUN, DTLS and the like on a media port
+  closed_connection,      ///< arrived while its connection was being deleted
+  no_remote_address,      ///< early media: the call agent has not yet said who the peer is
+  unknown_source,         ///< from an address or port that is not the peer's
+  mode_not_receiving,     ///< the connection's mode does not take media from its peer
+  no_target,              ///< no other connection of the endpoint sends at the moment
+  target_unknown,         ///< the target's call agent has not yet said where to send
+  rtcp_omitted,           ///< RTCP is not relayed on this trunk
+  rtcp_outdated,          ///< all it said was about a stream that has gone on under other numbers
+  unmapped_payload_type,  ///< the target did not negotiate that codec
+  conversion_wrong_length,
+  conversion_invalid_frame_type,
+  conversion_too_many_frames,
+  conversion_no_equivalent,
+  conversion_no_room,
+  no_buffer,  ///< no buffer was free for a copy
+};
+
+inline constexpr std::size_t kDropCauseCount = 25;
+
+/// The cause as in metrics and logs, for example "unknown_source".
+[[nodiscard]] constexpr std::string_view to_string(DropCause cause) noexcept {
+  constexpr std::array<std::string_view, kDropCauseCount> kNames = {
+      "rtp_too_short",
+      "rtp_bad_version",
+      "rtp_csrc_overrun",
+      "rtp_extension_overrun",
+      "rtp_bad_padding",
+      "rtcp_too_short",
+      "rtcp_bad_version",
+      "rtcp_length_overrun",
+      "rtcp_unknown_type",
+      "other_protocol",
+      "closed_connection",
+      "no_remote_address",
+      "unknown_source",
+      "mode_not_receiving",
+      "no_target",
+      "target_unknown",
+      "rtcp_omitted",
+      "rtcp_outdated",
+      "unmapped_payload_type",
+      "conversion_wrong_length",
+      "conversion_invalid_frame_type",
+      "conversion_too_many_frames",
+      "conversion_no_equivalent",
+      "conversion_no_room",
+      "no_buffer",
+  };
+  return kNames[static_cast<std::size_t>(cause)];
+}
+
+static_assert(static_cast<std::size_t>(DropCause::no_buffer) + 1 == kDropCauseCount);
+static_assert(rtp::kRtpMalformedCount == 5 && rtp::kRtcpMalformedCount == 4);
+static_assert(rtp::kConversionErrorCount == 5);
+
+[[nodiscard]] constexpr DropCause drop_cause(rtp::RtpMalformed cause) noexcept {
+  return static_cast<DropCause>(static_cast<std::size_t>(DropCause::rtp_too_short) +
+                                static_cast<std::size_t>(cause));
+}
+[[nodiscard]] constexpr DropCause drop_cause(rtp::RtcpMalformed cause) noexcept {
+  return static_cast<DropCause>(static_cast<std::size_t>(DropCause::rtcp_too_short) +
+                                static_cast<std::size_t>(cause));
+}
+[[nodiscard]] constexpr DropCause drop_cause(rtp::ConversionError error) noexcept {
+  return static_cast<DropCause>(static_cast<std::size_t>(DropCause::conversion_wrong_length) +
+                                static_cast<std::size_t>(error));
+}
+
+}  // namespace mgw

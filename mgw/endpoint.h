@@ -1,0 +1,102 @@
+#pragma once
+// The signalling state: what the call agent asked for and was answered. Owned by the control
+// thread; plain values, so a change is made on a copy, checked, and then taken over whole or not at
+// all.
+
+#include "io/socket_address.h"
+#include "mgcp/message.h"
+#include "mgw/free_set.h"
+#include "mgw/port_pool.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mgw {
+
+/// One connection (RFC 3435 section 2.1.3): a leg of a call.
+struct Connection {
+  std::uint32_t id = 0;    ///< random, not 0, unique in its endpoint
+  std::uint32_t slot = 0;  ///< its number at the worker
+  mgcp::ConnectionMode mode = mgcp::ConnectionMode::inactive;
+  std::vector<mgcp::Codec> codecs;  ///< in the peer's order; never empty once set up
+  std::size_t selected_codec = 0;   ///< index in `codecs`
+  std::uint32_t ptime_ms = 20;      ///< 0 = any
+
+  io::SocketAddress remote_host;       ///< of the last SDP, port 0; family none = not yet known
+  std::uint16_t remote_port = 0;       ///< 0 = not yet known, or on hold
+  io::SocketAddress remote_rtcp_host;  ///< of a=rtcp:, if it named one
+  std::uint16_t remote_rtcp_port = 0;  ///< of a=rtcp:; 0 = the port after remote_port
+  bool rtcp_mux = false;               ///< the peer takes RTCP on its RTP port
+  std::optional<mgcp::MediaDirection> direction;  ///< as the peer said
+  std::vector<mgcp::OtherMedia> other_media;      ///< m= lines that the answer refuses
+  std::size_t other_media_before = 0;
+  std::string remote_description;  ///< the last SDP as it came, for audits
+
+  io::SocketAddress local;      ///< where the RTP socket is bound
+  io::SocketAddress announced;  ///< the address in the answer's SDP, port as `local`
+  PortPool* ports = nullptr;    ///< where the pair came from
+
+  /// Where RTP is sent; family none or port 0 when nothing is to be sent.
+  [[nodiscard]] io::SocketAddress remote_rtp() const noexcept {
+    return remote_host.with_port(remote_port);
+  }
+  /// Where RTCP is sent.
+  [[nodiscard]] io::SocketAddress remote_rtcp() const noexcept;
+  /// Eight upper-case hexadecimal digits.
+  [[nodiscard]] std::string id_text() const;
+};
+
+/// One endpoint (RFC 3435 section 2.1.2). Free when it has no call id.
+struct Endpoint {
+  std::string call_id;
+  bool ignore_call_id = false;  ///< X-Osmo-IGN: C was given for this call
+  std::uint32_t worker = 0;     ///< where its connections live, once it is in use
+  std::vector<std::unique_ptr<Connection>> connections;  ///< oldest first
+
+  [[nodiscard]] Connection* find(std::uint32_t id) noexcept;
+};
+
+/// The virtual trunk: endpoints rtpbridge/1 … rtpbridge/N in hexadecimal.
+class VirtualTrunk {
+ public:
+  explicit VirtualTrunk(std::uint32_t endpoints);
+
+  /// Endpoints are numbered from 1 as in their names.
+  [[nodiscard]] Endpoint* find(std::uint32_t number) noexcept;
+  /// The lowest-numbered free endpoint.
+  [[nodiscard]] std::optional<std::uint32_t> lowest_free() const noexcept;
+  /// Marks an endpoint as in use by `call_id`.
+  void claim(std::uint32_t number, std::string call_id, std::uint32_t worker);
+  /// Makes an endpoint without connections free.
+  void release(std::uint32_t number);
+  /// The next endpoint in use from `number` on, for walks over the trunk; empty after the last.
+  [[nodiscard]] std::optional<std::uint32_t> next_used(std::uint32_t number) const noexcept;
+
+  [[nodiscard]] std::uint32_t total() const noexcept {
+    return static_cast<std::uint32_t>(endpoints_.size());
+  }
+  [[nodiscard]] std::uint32_t used() const noexcept {
+    return static_cast<std::uint32_t>(used_.count());
+  }
+
+ private:
+  std::vector<Endpoint> endpoints_;
+  FreeSet free_;
+  FreeSet used_;
+};
+
+/// The number behind a connection id's text (letter case and leading zeros don't matter); empty if
+/// it is none.
+[[nodiscard]] std::optional<std::uint32_t> connection_number(std::string_view text) noexcept;
+
+/// True if the mode takes media from the peer and hands it on.
+[[nodiscard]] bool mode_receives(mgcp::ConnectionMode mode) noexcept;
+/// True if the mode sends to the peer what other connections receive.
+[[nodiscard]] bool mode_sends(mgcp::ConnectionMode mode) noexcept;
+/// True if the mode returns the peer's own media to it.
+[[nodiscard]] bool mode_echoes(mgcp::ConnectionMode mode) noexcept;
+
+}  // namespace mgw

@@ -1,0 +1,96 @@
+#include "mgw/endpoint_compiler.h"
+
+#include "mgw/codec_decision.h"
+
+#include <span>
+
+namespace mgw {
+
+namespace {
+
+SourceCheck source_check(conf::SourceCheck check) {
+  switch (check) {
+    case conf::SourceCheck::latch:
+      return SourceCheck::latch;
+    case conf::SourceCheck::any:
+      return SourceCheck::any;
+    case conf::SourceCheck::strict:
+      break;
+  }
+  return SourceCheck::strict;
+}
+
+/// A peer that only sends, or neither, is sent nothing (RFC 3264 section 5.1).
+bool peer_listens(const Connection& connection) {
+  return connection.direction != mgcp::MediaDirection::sendonly &&
+         connection.direction != mgcp::MediaDirection::inactive;
+}
+
+/// Where the media of connection `from` go (spec of the modes: RFC 3435 section 2.3.5, confecho as
+/// osmo-mgw has it).
+std::vector<Route> routes_of(const Endpoint& endpoint, const Connection& from) {
+  std::vector<Route> routes;
+  if (mode_echoes(from.mode) && peer_listens(from)) {
+    routes.push_back({from.slot, true});
+  }
+  if (from.mode == mgcp::ConnectionMode::loopback || !mode_receives(from.mode)) {
+    return routes;
+  }
+  for (const auto& to : endpoint.connections) {
+    if (to->id != from.id && mode_sends(to->mode) && peer_listens(*to)) {
+      routes.push_back({to->slot, false});
+    }
+  }
+  return routes;
+}
+
+ForwardingEntry compile(const Endpoint& endpoint, const Connection& connection,
+                        const CompiledPayloadTypes& types, const conf::TrunkOptions& options) {
+  constexpr std::uint32_t kDefaultPacketMs = 20;
+  const mgcp::Codec& codec = connection.codecs[connection.selected_codec];
+  const std::uint32_t packet_ms = connection.ptime_ms != 0 ? connection.ptime_ms : kDefaultPacketMs;
+  ForwardingEntry entry;
+  entry.remote_rtp = connection.remote_rtp();
+  entry.remote_rtcp = connection.remote_rtcp();
+  entry.source = source_check(options.source);
+  entry.unknown_payload_types = options.unknown_payload_types == conf::UnknownPayloadTypes::drop
+                                    ? rtp::UnknownPayloadTypes::drop
+                                    : rtp::UnknownPayloadTypes::pass;
+  entry.receives = mode_receives(connection.mode);
+  entry.omit_rtcp = options.omit_rtcp;
+  entry.rtcp_mux = connection.rtcp_mux;
+  if (options.keep_alive.mode == conf::KeepAlive::Mode::interval &&
+      connection.mode == mgcp::ConnectionMode::recvonly) {
+    entry.keep_alive_interval = options.keep_alive.interval;
+  }
+  entry.connection_timeout = options.connection_timeout;
+  entry.timeline.patch_ssrc = options.patch.ssrc;
+  entry.timeline.align_timestamp = options.patch.timestamp;
+  entry.timing.clock_rate_hz = codec.clock_rate_hz;
+  entry.timing.packet_duration_ticks =
+      static_cast<std::uint32_t>(std::uint64_t{codec.clock_rate_hz} * packet_ms / 1000);
+  entry.source_types = types.source;
+  entry.target_types = types.target;
+  entry.routes = routes_of(endpoint, connection);
+  return entry;
+}
+
+}  // namespace
+
+std::vector<MediaUpdate> compile_endpoint(const Endpoint& endpoint,
+                                          const conf::TrunkOptions& options) {
+  std::vector<std::span<const mgcp::Codec>> codecs;
+  for (const auto& connection : endpoint.connections) {
+    codecs.emplace_back(connection->codecs);
+  }
+  const auto types = compile_payload_types(codecs, options.patch.rfc5993hr);
+  std::vector<MediaUpdate> updates;
+  updates.reserve(types.size());
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const Connection& connection = *endpoint.connections[i];
+    updates.push_back({connection.slot, compile(endpoint, connection, types[i], options)});
+  }
+  return updates;
+}
+
+}  // namespace mgw

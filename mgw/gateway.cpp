@@ -1,0 +1,178 @@
+#include "mgw/gateway.h"
+
+#include "io/log.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <array>
+#include <csignal>
+#include <random>
+#include <stdexcept>
+#include <utility>
+
+namespace mgw {
+
+namespace {
+
+using io::LogLevel;
+
+io::BackendChoice backend_choice(conf::BackendChoice choice) {
+  switch (choice) {
+    case conf::BackendChoice::poll:
+      return io::BackendChoice::poll;
+    case conf::BackendChoice::io_uring:
+      return io::BackendChoice::io_uring;
+    case conf::BackendChoice::automatic:
+      break;
+  }
+  return io::BackendChoice::automatic;
+}
+
+/// Two sockets a leg, two legs a call, and a few for everything else: take as many as the system
+/// allows.
+void raise_open_files_limit(std::uint32_t endpoints) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
+    return;
+  }
+  limit.rlim_cur = limit.rlim_max;
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0) {
+    getrlimit(RLIMIT_NOFILE, &limit);
+  }
+  constexpr rlim_t kDescriptorsPerCall = 4;
+  if (limit.rlim_cur < endpoints * kDescriptorsPerCall) {
+    io::log(LogLevel::notice, "io",
+            "the limit of open files ({}) is less than {} endpoints with two legs need ({})",
+            limit.rlim_cur, endpoints, endpoints * kDescriptorsPerCall);
+  }
+}
+
+/// An address of the configuration, which was checked when it was loaded.
+io::SocketAddress configured(const std::string& text, std::uint16_t port) {
+  const auto address = io::SocketAddress::parse(text, port);
+  if (!address) {
+    throw std::runtime_error(fmt::format("\"{}\" is not a numeric address", text));
+  }
+  return *address;
+}
+
+}  // namespace
+
+class Gateway::SystemRandom final : public RandomSource {
+ public:
+  [[nodiscard]] std::uint32_t next() override {
+    if (position_ == buffer_.size()) {
+      for (std::uint32_t& value : buffer_) {
+        value = device_();
+      }
+      position_ = 0;
+    }
+    return buffer_[position_++];
+  }
+
+ private:
+  std::random_device device_;
+  std::array<std::uint32_t, 64> buffer_{};
+  std::size_t position_ = buffer_.size();
+};
+
+Gateway::Gateway(const conf::Config& config)
+    : config_(config), random_(std::make_unique<SystemRandom>()) {
+  raise_open_files_limit(config_.endpoints.count);
+  const auto selection = io::select_backend(backend_choice(config_.io.backend));
+  if (!selection) {
+    throw std::runtime_error(selection.error());
+  }
+  workers_ = std::make_unique<WorkerPool>(config_, selection->choice, [this] { front_.wake(); });
+  const std::string_view backend =
+      selection->choice == io::BackendChoice::io_uring ? "io_uring" : "poll";
+  if (selection->fallback_reason.empty()) {
+    io::log(LogLevel::notice, "io", "I/O backend {} with {} workers", backend, workers_->workers());
+  } else {
+    io::log(LogLevel::notice, "io", "I/O backend {} with {} workers, as io_uring can't be had: {}",
+            backend, workers_->workers(), selection->fallback_reason);
+  }
+  control_ = std::make_unique<CallControl>(
+      CallControlParts{config_, clock_, sockets_, *workers_, front_, *random_});
+  notifier_ = std::make_unique<RestartNotifier>(config_, front_,
+                                                random_->next() % mgcp::kTransactionIdMax + 1);
+  control_->on_response([this](const io::SocketAddress& agent, mgcp::TransactionId transaction_id) {
+    notifier_->on_response(agent, transaction_id);
+  });
+  start_metrics(*selection);
+  open_front();
+}
+
+Gateway::~Gateway() {
+  metrics_.reset();  // the workers' counters go with them
+  workers_->stop();
+}
+
+void Gateway::open_front() {
+  const io::SocketAddress local = configured(config_.mgcp.bind, config_.mgcp.port);
+  io::SocketAddress call_agent;
+  if (!config_.mgcp.call_agent.empty()) {
+    call_agent = configured(config_.mgcp.call_agent, conf::kCallAgentPort);
+  }
+  const auto bound = front_.open(local, call_agent);
+  if (!bound) {
+    throw std::runtime_error(fmt::format("the MGCP socket can't be bound to {}: {}", local.text(),
+                                         bound.error().message()));
+  }
+  io::log(LogLevel::notice, "mgcp", "listening on {} for {} endpoints", bound->text(),
+          config_.endpoints.count);
+}
+
+void Gateway::start_metrics(const io::BackendSelection& selection) {
+  if (!config_.metrics.enabled || config_.metrics.port == 0) {
+    return;
+  }
+  MetricsSources sources;
+  sources.control = &control_->counters();
+  sources.workers = workers_->views();
+  sources.backend = selection.choice == io::BackendChoice::io_uring ? "io_uring" : "poll";
+  sources.fallback_reason = selection.fallback_reason;
+  const io::SocketAddress address = configured(config_.metrics.bind, config_.metrics.port);
+  auto exporter = MetricsExporter::start(address, std::move(sources));
+  if (exporter) {
+    metrics_ = std::move(*exporter);
+    io::log(LogLevel::notice, "metrics", "http://{}/metrics", address.text());
+  } else {
+    io::log(LogLevel::error, "metrics", "no metrics: {} can't be bound ({})", address.text(),
+            exporter.error());
+  }
+}
+
+void Gateway::take_media_events() {
+  workers_->take_events([this](std::uint32_t worker, MediaEvent&& event) {
+    control_->on_media_event(worker, std::move(event));
+  });
+  control_->flush();
+}
+
+bool Gateway::on_stop_signal(int signal) {
+  io::log(LogLevel::notice, "mgw", "{}: stopping with {} connections",
+          signal == SIGINT ? "SIGINT" : "SIGTERM", control_->counters().connections.value());
+  notifier_->notify(mgcp::RestartMethod::forced, clock_.now());
+  return true;
+}
+
+void Gateway::run() {
+  FrontHandlers handlers;
+  handlers.on_datagram = [this](const io::SocketAddress& agent, std::string_view datagram) {
+    control_->on_datagram(agent, datagram);
+  };
+  handlers.on_burst_end = [this] { control_->flush(); };
+  handlers.on_wake = [this] { take_media_events(); };
+  handlers.on_tick = [this] {
+    control_->on_tick();
+    notifier_->on_tick(clock_.now());
+  };
+  handlers.on_stop_signal = [this](int signal) { return on_stop_signal(signal); };
+  handlers.on_reopen_signal = [] { io::reopen_log(); };
+  notifier_->notify(mgcp::RestartMethod::restart, clock_.now());
+  front_.run(std::move(handlers));
+}
+
+}  // namespace mgw

@@ -1,0 +1,171 @@
+#include "mgw/local_media.h"
+
+#include "io/log.h"
+
+#include <cerrno>
+
+namespace mgw {
+
+namespace {
+
+using io::AddressFamily;
+using io::SocketAddress;
+using mgcp::ProtocolError;
+using mgcp::ResponseCode;
+
+/// Local addresses with a port range of their own. Each is an address of this machine, so there are
+/// few.
+constexpr std::size_t kHostsMax = 256;
+
+std::optional<SocketAddress> configured(const std::string& text) {
+  return text.empty() ? std::nullopt : SocketAddress::parse(text, 0);
+}
+
+}  // namespace
+
+LocalMedia::LocalMedia(const conf::Config& config, io::SocketFactory& factory)
+    : options_(config.rtp),
+      io_options_(config.io),
+      factory_(factory),
+      bind_ipv4_(configured(config.rtp.bind)),
+      bind_ipv6_(configured(config.rtp.bind_v6)),
+      advertise_ipv4_(configured(config.rtp.advertise)),
+      advertise_ipv6_(configured(config.rtp.advertise_v6)),
+      mgcp_bind_(configured(config.mgcp.bind)) {
+  for (const auto& host : {bind_ipv4_, bind_ipv6_}) {
+    if (host && !host->is_unspecified()) {
+      static_cast<void>(
+          pool_for(*host));  // so that the number of ports shows before the first call
+    }
+  }
+}
+
+tl::expected<LocalHost, ProtocolError> LocalMedia::choose(const SocketAddress& remote,
+                                                          const SocketAddress& agent) {
+  std::optional<SocketAddress> host;
+  if (remote.family() != AddressFamily::none) {
+    host = host_for(remote.family(), remote, agent);
+  } else {
+    // As deployed agents know it: IPv6 if there is an IPv6 address, until the peer's family is
+    // known.
+    host = host_for(AddressFamily::ipv6, remote, agent);
+    if (!host) {
+      host = host_for(AddressFamily::ipv4, remote, agent);
+    }
+  }
+  if (!host) {
+    return tl::unexpected(
+        ProtocolError{ResponseCode::unsupported_description, "no local address of that family"});
+  }
+  return LocalHost{*host, announced(*host)};
+}
+
+std::optional<SocketAddress> LocalMedia::host_for(AddressFamily family, const SocketAddress& remote,
+                                                  const SocketAddress& agent) {
+  const auto& own = family == AddressFamily::ipv4 ? bind_ipv4_ : bind_ipv6_;
+  const bool remote_known = remote.family() == family && !remote.is_unspecified();
+  if (options_.ip_probing && remote_known) {
+    if (const auto source = factory_.route_source(remote)) {
+      return *source;
+    }
+  }
+  if (own && !own->is_unspecified()) {
+    return *own;
+  }
+  if (!own && mgcp_bind_ && mgcp_bind_->family() == family && !mgcp_bind_->is_unspecified()) {
+    return *mgcp_bind_;
+  }
+  if (!own && family == AddressFamily::ipv6) {
+    return std::nullopt;
+  }
+  // Nothing or "any" is configured: 0.0.0.0 can't be announced, so the address is that of the way
+  // to the peer, or as long as that is unknown to the agent.
+  const SocketAddress& towards = remote_known ? remote : agent;
+  if (towards.family() == family) {
+    if (const auto source = factory_.route_source(towards)) {
+      return *source;
+    }
+  }
+  return own;
+}
+
+tl::expected<BoundPair, ProtocolError> LocalMedia::bind(const SocketAddress& host,
+                                                        io::TimePoint now) {
+  PortPool* pool = pool_for(host);
+  if (pool == nullptr) {
+    return tl::unexpected(
+        ProtocolError{ResponseCode::endpoint_unknown, "too many local addresses"});
+  }
+  io::SocketOptions options;
+  options.dscp = options_.dscp;
+  options.priority = options_.socket_priority;
+  options.receive_buffer_bytes = io_options_.receive_buffer_bytes;
+  options.send_buffer_bytes = io_options_.send_buffer_bytes;
+  for (std::size_t attempt = 0; attempt < pool->total(); ++attempt) {
+    const auto port = pool->acquire(now);
+    if (!port) {
+      break;
+    }
+    options.local = host.with_port(*port);
+    auto rtp = factory_.bind_udp(options);
+    if (rtp) {
+      options.local = host.with_port(static_cast<std::uint16_t>(*port + 1));
+      auto rtcp = factory_.bind_udp(options);
+      if (rtcp) {
+        return BoundPair{{std::move(*rtp), std::move(*rtcp)}, host.with_port(*port), pool};
+      }
+      rtp = tl::unexpected(rtcp.error());
+    }
+    pool->skip(*port);
+    if (rtp.error().value() != EADDRINUSE && rtp.error().value() != EACCES) {
+      io::log(io::LogLevel::warning, "rtp", "cannot bind {}: {}", options.local.text(),
+              rtp.error().message());
+      const int error = rtp.error().value();
+      return tl::unexpected(ProtocolError{ResponseCode::endpoint_unknown,
+                                          error == EMFILE || error == ENFILE
+                                              ? "limit of open files reached"
+                                              : "RTP ports cannot be bound on the local address"});
+    }
+  }
+  ++exhausted_;
+  return tl::unexpected(ProtocolError{ResponseCode::endpoint_unknown, "no free RTP ports"});
+}
+
+PortPool* LocalMedia::pool_for(const SocketAddress& host) {
+  for (HostPorts& ports : pools_) {
+    if (ports.host.same_host(host)) {
+      return ports.pool.get();
+    }
+  }
+  if (pools_.size() == kHostsMax) {
+    return nullptr;
+  }
+  pools_.push_back(
+      {host.with_port(0),
+       std::make_unique<PortPool>(options_.port_min, options_.port_max, options_.port_quarantine)});
+  return pools_.back().pool.get();
+}
+
+SocketAddress LocalMedia::announced(const SocketAddress& bound) const {
+  const auto& advertised =
+      bound.family() == AddressFamily::ipv4 ? advertise_ipv4_ : advertise_ipv6_;
+  return advertised.value_or(bound);
+}
+
+std::size_t LocalMedia::ports_total() const noexcept {
+  std::size_t sum = 0;
+  for (const HostPorts& ports : pools_) {
+    sum += ports.pool->total();
+  }
+  return sum;
+}
+
+std::size_t LocalMedia::ports_used() const noexcept {
+  std::size_t sum = 0;
+  for (const HostPorts& ports : pools_) {
+    sum += ports.pool->used();
+  }
+  return sum;
+}
+
+}  // namespace mgw

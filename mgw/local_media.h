@@ -1,0 +1,80 @@
+#pragma once
+// The gateway's own side of a leg: which local address it takes, which ports, and the bound
+// sockets.
+
+#include "conf/config.h"
+#include "io/socket_factory.h"
+#include "io/time.h"
+#include "mgcp/response_code.h"
+#include "mgw/media_command.h"
+#include "mgw/port_pool.h"
+
+#include <tl/expected.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mgw {
+
+/// Where a leg is to be bound and what is announced. Ports are 0.
+struct LocalHost {
+  io::SocketAddress bind;
+  io::SocketAddress announce;
+};
+
+/// A bound pair of sockets.
+struct BoundPair {
+  SocketPair sockets;
+  io::SocketAddress local;  ///< of the RTP socket
+  PortPool* ports = nullptr;
+};
+
+/// Chooses addresses and binds port pairs. Control thread only.
+class LocalMedia {
+ public:
+  /// Both must outlive it. Addresses in the configuration have been checked when it was loaded.
+  LocalMedia(const conf::Config& config, io::SocketFactory& factory);
+
+  /// The local address towards `remote` (family none = not known yet) for a leg set up by `agent`.
+  /// Refused with 505 if there is none of that family.
+  [[nodiscard]] tl::expected<LocalHost, mgcp::ProtocolError> choose(const io::SocketAddress& remote,
+                                                                    const io::SocketAddress& agent);
+
+  /// Binds the next free pair on `host`. Pairs that others have are skipped. 500 with a reason that
+  /// names ports or the system's limit.
+  [[nodiscard]] tl::expected<BoundPair, mgcp::ProtocolError> bind(const io::SocketAddress& host,
+                                                                  io::TimePoint now);
+
+  /// Pairs in all ranges, and those in use.
+  [[nodiscard]] std::size_t ports_total() const noexcept;
+  [[nodiscard]] std::size_t ports_used() const noexcept;
+  /// How often no pair could be had.
+  [[nodiscard]] std::uint64_t exhausted() const noexcept { return exhausted_; }
+
+ private:
+  struct HostPorts {
+    io::SocketAddress host;
+    std::unique_ptr<PortPool> pool;
+  };
+
+  [[nodiscard]] std::optional<io::SocketAddress> host_for(io::AddressFamily family,
+                                                          const io::SocketAddress& remote,
+                                                          const io::SocketAddress& agent);
+  [[nodiscard]] PortPool* pool_for(const io::SocketAddress& host);
+  [[nodiscard]] io::SocketAddress announced(const io::SocketAddress& bound) const;
+
+  const conf::RtpOptions& options_;
+  const conf::IoOptions& io_options_;
+  io::SocketFactory& factory_;
+  std::optional<io::SocketAddress> bind_ipv4_;
+  std::optional<io::SocketAddress> bind_ipv6_;
+  std::optional<io::SocketAddress> advertise_ipv4_;
+  std::optional<io::SocketAddress> advertise_ipv6_;
+  std::optional<io::SocketAddress> mgcp_bind_;
+  std::vector<HostPorts> pools_;
+  std::uint64_t exhausted_ = 0;
+};
+
+}  // namespace mgw

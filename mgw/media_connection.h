@@ -1,0 +1,80 @@
+#pragma once
+// One connection as its worker sees it: the forwarding entry and what has been counted. Made by the
+// control thread, owned by the worker while it forwards, handed back whole when it is removed, so
+// the worker neither allocates nor frees memory for calls.
+
+#include "io/datagram.h"
+#include "io/time.h"
+#include "mgw/drop_cause.h"
+#include "mgw/forwarding_entry.h"
+#include "rtp/stream_statistics.h"
+#include "rtp/timeline.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace mgw {
+
+/// Packets and octets of one direction. Octets are those of the RTP or RTCP packets, headers
+/// included.
+struct Traffic {
+  std::uint64_t packets = 0;
+  std::uint64_t octets = 0;
+  void count(std::size_t bytes) noexcept {
+    ++packets;
+    octets += bytes;
+  }
+};
+
+/// What one connection has seen. A value: copied for audits, final in a removed connection.
+struct ConnectionCounters {
+  Traffic rtp_received;  ///< accepted from the peer
+  Traffic rtp_sent;      ///< to the peer
+  Traffic rtcp_received;
+  Traffic rtcp_sent;
+  std::uint64_t dropped = 0;  ///< of what came in and of what was to go out here
+  rtp::StatisticsTotals totals;
+  std::uint32_t jitter_ticks = 0;
+  std::uint32_t clock_rate_hz = 8000;
+  std::uint32_t timestamp_errors_in = 0;
+  std::uint32_t timestamp_errors_out = 0;
+};
+
+/// Worker thread only, while installed.
+struct MediaConnection {
+  ForwardingEntry entry;
+  io::SocketId rtp_socket;
+  io::SocketId rtcp_socket;
+  io::SocketAddress learned_source;  ///< latch: the source that was learned; family none = none yet
+  io::SocketAddress
+      refused_source;  ///< latch: the peer before the last SDP; its late packets don't count
+  io::SocketAddress learned_rtcp;  ///< latch: where the learned peer's RTCP comes from
+  rtp::ConnectionStatistics statistics;
+  rtp::Timeline timeline;
+  Traffic rtp_received;
+  Traffic rtp_sent;
+  Traffic rtcp_received;
+  Traffic rtcp_sent;
+  std::uint64_t dropped = 0;
+  io::TimePoint last_activity;      ///< of the last accepted packet or command
+  std::uint32_t notable_drops = 0;  ///< since the last report
+  DropCause notable_cause = DropCause::unknown_source;
+  std::string name;  ///< for log lines: endpoint and connection id
+
+  /// The state of the counters now.
+  [[nodiscard]] ConnectionCounters counters() const noexcept {
+    return {rtp_received,
+            rtp_sent,
+            rtcp_received,
+            rtcp_sent,
+            dropped,
+            statistics.totals(),
+            statistics.jitter(),
+            entry.timing.clock_rate_hz,
+            statistics.timestamp_errors(),
+            timeline.timestamp_errors()};
+  }
+};
+
+}  // namespace mgw

@@ -1,0 +1,254 @@
+#include "mgw/metrics_exporter.h"
+
+#include <prometheus/client_metric.h>
+#include <prometheus/collectable.h>
+#include <prometheus/exposer.h>
+#include <prometheus/metric_family.h>
+
+#include <exception>
+#include <functional>
+#include <utility>
+
+namespace mgw {
+
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Labels = std::vector<ClientMetric::Label>;
+
+/// Threads that answer scrapes: one for a Prometheus, one for a person.
+constexpr std::size_t kServerThreads = 2;
+
+class Families {
+ public:
+  void begin(MetricType type, std::string name, std::string help) {
+    MetricFamily& family = families_.emplace_back();
+    family.type = type;
+    family.name = std::move(name);
+    family.help = std::move(help);
+  }
+  void add(std::uint64_t value, Labels labels = {}) {
+    ClientMetric metric;
+    metric.label = std::move(labels);
+    if (families_.back().type == MetricType::Gauge) {
+      metric.gauge.value = static_cast<double>(value);
+    } else {
+      metric.counter.value = static_cast<double>(value);
+    }
+    families_.back().metric.push_back(std::move(metric));
+  }
+  void add(ClientMetric metric) { families_.back().metric.push_back(std::move(metric)); }
+  void counter(std::string name, std::string help, std::uint64_t value) {
+    begin(MetricType::Counter, std::move(name), std::move(help));
+    add(value);
+  }
+  void gauge(std::string name, std::string help, std::uint64_t value) {
+    begin(MetricType::Gauge, std::move(name), std::move(help));
+    add(value);
+  }
+  [[nodiscard]] std::vector<MetricFamily> take() { return std::move(families_); }
+
+ private:
+  std::vector<MetricFamily> families_;
+};
+
+void collect_control(const ControlCounters& control, Families& out) {
+  out.gauge("mgw_endpoints", "Endpoints of the virtual trunk.", control.endpoints_total.value());
+  out.gauge("mgw_endpoints_used", "Endpoints with a call.", control.endpoints_used.value());
+  out.gauge("mgw_connections", "Connections (legs) that exist.", control.connections.value());
+  out.gauge("mgw_rtp_port_pairs",
+            "RTP/RTCP port pairs in the configured range, over all local addresses.",
+            control.ports_total.value());
+  out.gauge("mgw_rtp_port_pairs_used", "RTP/RTCP port pairs in use.", control.ports_used.value());
+  out.counter("mgw_rtp_port_pairs_exhausted_total",
+              "Connections refused because no RTP port pair was free.",
+              control.ports_exhausted.value());
+  out.counter("mgw_mgcp_datagrams_received_total", "Datagrams received on the MGCP socket.",
+              control.datagrams.value());
+  out.counter("mgw_mgcp_garbage_total", "MGCP messages that were neither command nor response.",
+              control.garbage.value());
+  out.counter("mgw_mgcp_responses_received_total",
+              "Responses received from agents; they are never answered.",
+              control.responses.value());
+  out.counter("mgw_mgcp_refused_agents_total",
+              "Datagrams from addresses that mgcp.allow does not name.",
+              control.refused_agents.value());
+  out.counter("mgw_mgcp_repeated_total",
+              "Repeated commands, answered from memory or still running.",
+              control.repeated.value());
+  out.counter("mgw_mgcp_refused_busy_total", "Commands refused because too many were under way.",
+              control.transactions_refused.value());
+  out.gauge("mgw_mgcp_transactions_remembered", "Transactions whose answers are kept for repeats.",
+            control.transactions_remembered.value());
+}
+
+void collect_transactions(const TransactionCounters& transactions, Families& out) {
+  out.begin(MetricType::Counter, "mgw_mgcp_transactions_total",
+            "MGCP commands by verb and answer code.");
+  for (std::size_t verb = 0; verb < TransactionCounters::kVerbs; ++verb) {
+    const std::string_view text = mgcp::to_text(static_cast<mgcp::Verb>(verb));
+    for (std::size_t code = 0; code < TransactionCounters::kCodes.size(); ++code) {
+      if (const auto value = transactions.answers[verb][code].value(); value != 0) {
+        out.add(value, {{"verb", text.empty() ? "unknown" : std::string(text)},
+                        {"code", std::to_string(TransactionCounters::kCodes[code])}});
+      }
+    }
+  }
+  out.begin(MetricType::Histogram, "mgw_mgcp_transaction_seconds",
+            "Time from a command's arrival to its answer, the worker's part included.");
+  ClientMetric metric;
+  std::uint64_t count = 0;
+  for (std::size_t bucket = 0; bucket < transactions.latency_buckets.size(); ++bucket) {
+    count += transactions.latency_buckets[bucket].value();
+    const bool last = bucket == TransactionCounters::kBucketsUs.size();
+    metric.histogram.bucket.push_back(
+        {count, last ? std::numeric_limits<double>::infinity()
+                     : TransactionCounters::kBucketsUs[bucket] * 1e-6});
+  }
+  metric.histogram.sample_count = count;
+  metric.histogram.sample_sum = static_cast<double>(transactions.latency_sum_us.value()) * 1e-6;
+  out.add(std::move(metric));
+}
+
+/// One family with a value per worker.
+void per_worker(const std::vector<WorkerView>& workers, Families& out, MetricType type,
+                std::string name, std::string help,
+                const std::function<std::uint64_t(const WorkerView&)>& read) {
+  out.begin(type, std::move(name), std::move(help));
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    out.add(read(workers[i]), {{"worker", std::to_string(i)}});
+  }
+}
+
+void collect_media(const std::vector<WorkerView>& workers, Families& out) {
+  const auto counter = [&](const char* name, const char* help, io::Counter MediaCounters::*member) {
+    per_worker(workers, out, MetricType::Counter, name, help,
+               [member](const WorkerView& view) { return (view.media->*member).value(); });
+  };
+  counter("mgw_datagrams_received_total",
+          "Datagrams received by the workers. received + copied + generated = sent + consumed + "
+          "dropped.",
+          &MediaCounters::received);
+  counter("mgw_datagrams_copied_total", "Additional copies for connections with several targets.",
+          &MediaCounters::copied);
+  counter("mgw_datagrams_generated_total", "Keep-alive datagrams made by the gateway.",
+          &MediaCounters::generated);
+  counter("mgw_datagrams_sent_total", "Datagrams handed to the kernel for sending.",
+          &MediaCounters::sent);
+  counter("mgw_datagrams_consumed_total", "Keep-alive datagrams received.",
+          &MediaCounters::consumed);
+  counter("mgw_rtp_packets_received_total", "RTP packets accepted.",
+          &MediaCounters::rtp_packets_received);
+  counter("mgw_rtp_octets_received_total", "Octets of the RTP packets accepted, headers included.",
+          &MediaCounters::rtp_octets_received);
+  counter("mgw_rtp_packets_sent_total", "RTP packets sent.", &MediaCounters::rtp_packets_sent);
+  counter("mgw_rtp_octets_sent_total", "Octets of the RTP packets sent, headers included.",
+          &MediaCounters::rtp_octets_sent);
+  counter("mgw_rtcp_packets_received_total", "RTCP packets accepted.",
+          &MediaCounters::rtcp_packets_received);
+  counter("mgw_rtcp_packets_sent_total", "RTCP packets sent.", &MediaCounters::rtcp_packets_sent);
+  counter("mgw_connection_timeouts_total",
+          "Connections given up because no media and no command came.",
+          &MediaCounters::connection_timeouts);
+  out.begin(MetricType::Counter, "mgw_datagrams_dropped_total",
+            "Datagrams not forwarded, by cause.");
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    for (std::size_t cause = 0; cause < kDropCauseCount; ++cause) {
+      out.add(workers[i].media->dropped[cause].value(),
+              {{"worker", std::to_string(i)},
+               {"cause", std::string(to_string(static_cast<DropCause>(cause)))}});
+    }
+  }
+}
+
+void collect_backends(const std::vector<WorkerView>& workers, Families& out) {
+  const auto counter = [&](const char* name, const char* help,
+                           io::Counter io::BackendCounters::*member) {
+    per_worker(workers, out, MetricType::Counter, name, help,
+               [member](const WorkerView& view) { return (view.backend->*member).value(); });
+  };
+  counter("mgw_io_passes_total",
+          "Passes of the workers' loops; datagrams per pass = received / passes.",
+          &io::BackendCounters::passes);
+  counter("mgw_io_system_calls_total", "System calls made by passes.",
+          &io::BackendCounters::system_calls);
+  counter("mgw_io_received_oversize_total", "Datagrams longer than a buffer: dropped.",
+          &io::BackendCounters::received_oversize);
+  counter("mgw_io_receive_paused_total",
+          "Times that receiving paused because all buffers were in use.",
+          &io::BackendCounters::received_no_buffer);
+  counter("mgw_io_receive_errors_total", "Errors reported on sockets while receiving (ICMP).",
+          &io::BackendCounters::receive_errors);
+  per_worker(workers, out, MetricType::Gauge, "mgw_io_sockets",
+             "Sockets of the worker, open or closing.",
+             [](const WorkerView& view) { return view.backend->sockets.value(); });
+  per_worker(workers, out, MetricType::Gauge, "mgw_buffers", "Packet buffers of the worker.",
+             [](const WorkerView& view) { return std::uint64_t{view.buffers}; });
+  per_worker(workers, out, MetricType::Gauge, "mgw_buffers_free",
+             "Packet buffers neither held nor lent to the kernel.",
+             [](const WorkerView& view) { return view.buffers_free->value(); });
+  out.begin(MetricType::Counter, "mgw_io_send_dropped_total",
+            "Datagrams that the kernel did not take, by cause.");
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    const auto add = [&](const io::Counter& value, const char* cause) {
+      out.add(value.value(), {{"worker", std::to_string(i)}, {"cause", cause}});
+    };
+    add(workers[i].backend->send_would_block, "would_block");
+    add(workers[i].backend->send_unreachable, "unreachable");
+    add(workers[i].backend->send_closed, "closed");
+    add(workers[i].backend->send_failed, "other");
+  }
+}
+
+class Collector final : public prometheus::Collectable {
+ public:
+  explicit Collector(MetricsSources sources) : sources_(std::move(sources)) {}
+
+  [[nodiscard]] std::vector<MetricFamily> Collect() const override {
+    Families out;
+    out.begin(MetricType::Gauge, "mgw_io_backend_info",
+              "The I/O backend in use, and why it is not another one.");
+    out.add(1, {{"backend", sources_.backend}, {"fallback_reason", sources_.fallback_reason}});
+    collect_control(*sources_.control, out);
+    collect_transactions(sources_.control->transactions, out);
+    collect_media(sources_.workers, out);
+    collect_backends(sources_.workers, out);
+    return out.take();
+  }
+
+ private:
+  MetricsSources sources_;
+};
+
+}  // namespace
+
+class MetricsExporter::Server {
+ public:
+  Server(const io::SocketAddress& address, MetricsSources sources)
+      : exposer_(address.text(), kServerThreads),
+        collector_(std::make_shared<Collector>(std::move(sources))) {
+    exposer_.RegisterCollectable(collector_);
+  }
+
+ private:
+  prometheus::Exposer exposer_;
+  std::shared_ptr<Collector> collector_;  // the exposer only keeps a weak reference
+};
+
+MetricsExporter::MetricsExporter(std::unique_ptr<Server> server) : server_(std::move(server)) {}
+
+MetricsExporter::~MetricsExporter() = default;
+
+tl::expected<std::unique_ptr<MetricsExporter>, std::string> MetricsExporter::start(
+    const io::SocketAddress& address, MetricsSources sources) {
+  try {
+    return std::unique_ptr<MetricsExporter>(
+        new MetricsExporter(std::make_unique<Server>(address, std::move(sources))));
+  } catch (const std::exception& error) {
+    return tl::unexpected(std::string(error.what()));
+  }
+}
+
+}  // namespace mgw

@@ -1,0 +1,70 @@
+#include "mgw/restart_notifier.h"
+
+#include "conf/notified_entity.h"
+#include "io/log.h"
+#include "mgcp/writer.h"
+#include "mgw/call_control.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace mgw {
+
+namespace {
+
+/// RFC 3435 section 3.5.2: first repeat, longest interval, and T-MAX, after which the agent counts
+/// as unreachable.
+constexpr io::Duration kFirstInterval = std::chrono::milliseconds(500);
+constexpr io::Duration kLongestInterval = std::chrono::seconds(4);
+constexpr io::Duration kGiveUpAfter = std::chrono::seconds(20);
+
+}  // namespace
+
+RestartNotifier::RestartNotifier(const conf::Config& config, AgentSender& agents,
+                                 mgcp::TransactionId transaction_id)
+    : endpoint_("*@" + (config.mgcp.domain == "*" ? "mgw" : config.mgcp.domain)),
+      agents_(agents),
+      next_id_(std::clamp<mgcp::TransactionId>(transaction_id, 1, mgcp::kTransactionIdMax)) {
+  if (const auto entity = conf::parse_notified_entity(config.mgcp.notify_entity)) {
+    agent_ = io::SocketAddress::parse(entity->address, entity->port);
+  }
+}
+
+void RestartNotifier::notify(mgcp::RestartMethod method, io::TimePoint now) {
+  if (!agent_) {
+    return;
+  }
+  mgcp::Request request;
+  request.verb = mgcp::Verb::rsip;
+  request.transaction_id = next_id_;
+  request.endpoint = endpoint_;
+  request.restart_method = method;
+  UnderWay notice{next_id_, {}, now, now + kFirstInterval, kFirstInterval};
+  mgcp::write_request(notice.datagram, request);
+  next_id_ = next_id_ == mgcp::kTransactionIdMax ? 1 : next_id_ + 1;
+  agents_.send(*agent_, notice.datagram);
+  under_way_ = std::move(notice);
+}
+
+void RestartNotifier::on_response(const io::SocketAddress& agent,
+                                  mgcp::TransactionId transaction_id) noexcept {
+  if (under_way_ && agent == *agent_ && under_way_->transaction_id == transaction_id) {
+    under_way_.reset();
+  }
+}
+
+void RestartNotifier::on_tick(io::TimePoint now) {
+  if (!under_way_ || now < under_way_->next) {
+    return;
+  }
+  if (now - under_way_->first >= kGiveUpAfter) {
+    io::log(io::LogLevel::warning, "mgcp", "call agent {} does not answer RSIP", agent_->text());
+    under_way_.reset();
+    return;
+  }
+  agents_.send(*agent_, under_way_->datagram);
+  under_way_->interval = std::min(2 * under_way_->interval, kLongestInterval);
+  under_way_->next = now + under_way_->interval;
+}
+
+}  // namespace mgw

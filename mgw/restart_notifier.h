@@ -1,0 +1,52 @@
+#pragma once
+// RSIP from the gateway to its call agent (RFC 3435 section 2.3.12), for agents that want to know
+// when it starts and stops.
+
+#include "conf/config.h"
+#include "io/socket_address.h"
+#include "io/time.h"
+#include "mgcp/message.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace mgw {
+
+class AgentSender;
+
+/// Sends RSIP and repeats it until it is answered or T-MAX is over. Does nothing when no entity is
+/// configured. Control thread only.
+class RestartNotifier {
+ public:
+  /// Both must outlive it. `transaction_id` is the first that it uses, 1 to 999999999.
+  RestartNotifier(const conf::Config& config, AgentSender& agents,
+                  mgcp::TransactionId transaction_id);
+
+  /// All endpoints are in service, or go out of it. A later notice replaces an earlier one that is
+  /// not yet answered.
+  void notify(mgcp::RestartMethod method, io::TimePoint now);
+  /// A response came from somewhere.
+  void on_response(const io::SocketAddress& agent, mgcp::TransactionId transaction_id) noexcept;
+  /// Repeats what is due.
+  void on_tick(io::TimePoint now);
+  /// True while an answer is awaited.
+  [[nodiscard]] bool waiting() const noexcept { return under_way_.has_value(); }
+
+ private:
+  struct UnderWay {
+    mgcp::TransactionId transaction_id = 0;
+    std::string datagram;
+    io::TimePoint first;
+    io::TimePoint next;
+    io::Duration interval;
+  };
+
+  std::optional<io::SocketAddress> agent_;
+  std::string endpoint_;
+  AgentSender& agents_;
+  mgcp::TransactionId next_id_;
+  std::optional<UnderWay> under_way_;
+};
+
+}  // namespace mgw

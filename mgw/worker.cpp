@@ -1,0 +1,296 @@
+#include "mgw/worker.h"
+
+#include "io/assert.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace mgw {
+
+namespace {
+
+/// Drops are reported to the control thread at most this often.
+constexpr io::Duration kReportInterval = std::chrono::seconds(1);
+/// Timers handled in one pass; more are handled in the next, which does not wait.
+constexpr int kTimersPerPassMax = 256;
+
+}  // namespace
+
+Worker::Worker(io::Backend& backend, io::BufferPool& pool, const io::Clock& clock,
+               WorkerQueues& queues, EventSignal& signal)
+    : backend_(backend), clock_(clock), queues_(queues), signal_(signal), media_(backend, pool) {}
+
+bool Worker::run_pass(io::TimePoint latest) {
+  const io::PassResult result = backend_.pass(std::min(latest, timers_.next_expiry()));
+  const io::TimePoint now = clock_.now();
+  bool busy = !result.received.empty() || !result.events.empty();
+  media_.forward(result.received, now);
+  // Endings before commands: a command may get a socket index that has just become free.
+  for (const io::SocketEvent& event : result.events) {
+    if (event.kind == io::SocketEventKind::closed) {
+      on_closed(event);
+    }
+  }
+  std::unique_ptr<MediaCommand> command;
+  while (queues_.commands.pop(command)) {
+    busy = true;
+    apply(std::move(command), now);
+  }
+  run_timers(now);
+  report_drops(now);
+  if (events_posted_) {
+    events_posted_ = false;
+    signal_.signal();
+  }
+  return busy;
+}
+
+void Worker::apply(std::unique_ptr<MediaCommand> command, io::TimePoint now) {
+  if (install_all(*command, now)) {
+    for (MediaUpdate& update : command->updates) {
+      // Null where an install failed after this command had been sent: the control thread learns of
+      // it soon.
+      if (MediaConnection* connection = media_.find(update.slot); connection != nullptr) {
+        std::swap(connection->entry, update.entry);
+        entry_applied(update.slot, *connection, now);
+      }
+    }
+    for (const std::uint32_t slot : command->removals) {
+      if (media_.find(slot) != nullptr) {
+        auto connection = media_.take(slot);
+        close_socket(connection->rtp_socket, *command);
+        close_socket(connection->rtcp_socket, *command);
+        command->removed.push_back(std::move(connection));
+      }
+    }
+    for (const std::uint32_t slot : command->audits) {
+      const MediaConnection* connection = media_.find(slot);
+      command->audited.push_back(connection != nullptr ? connection->counters()
+                                                       : ConnectionCounters());
+    }
+  }
+  if (command->sockets_closing == 0) {
+    finish(std::move(command));
+  } else {
+    waiting_.push_back(std::move(command));
+  }
+}
+
+bool Worker::install_all(MediaCommand& command, io::TimePoint now) {
+  struct Opened {
+    io::SocketId rtp;
+    io::SocketId rtcp;
+  };
+  std::vector<Opened> opened;
+  for (MediaInstall& install : command.installs) {
+    const auto rtp = backend_.open(std::move(install.sockets.rtp), install.slot);
+    if (!rtp) {
+      command.error = rtp.error().value();
+      break;
+    }
+    const auto rtcp = backend_.open(std::move(install.sockets.rtcp), install.slot);
+    if (!rtcp) {
+      command.error = rtcp.error().value();
+      close_socket(*rtp, command);
+      break;
+    }
+    opened.push_back({*rtp, *rtcp});
+  }
+  if (command.error != 0) {
+    for (const Opened& pair : opened) {
+      close_socket(pair.rtp, command);
+      close_socket(pair.rtcp, command);
+    }
+    return false;
+  }
+  for (std::size_t i = 0; i < opened.size(); ++i) {
+    MediaInstall& install = command.installs[i];
+    const bool is_new = install.connection != nullptr;
+    if (is_new) {
+      media_.install(install.slot, std::move(install.connection));
+    }
+    MediaConnection* connection = media_.find(install.slot);
+    MGW_ASSERT(connection != nullptr);
+    if (!is_new) {
+      close_socket(connection->rtp_socket, command);
+      close_socket(connection->rtcp_socket, command);
+    }
+    connection->rtp_socket = opened[i].rtp;
+    connection->rtcp_socket = opened[i].rtcp;
+    if (is_new) {
+      entry_applied(install.slot, *connection, now);
+    }
+  }
+  return true;
+}
+
+void Worker::entry_applied(std::uint32_t slot, MediaConnection& connection, io::TimePoint now) {
+  const ForwardingEntry& entry = connection.entry;
+  connection.last_activity = now;
+  connection.statistics.set_clock_rate(entry.timing.clock_rate_hz);
+  if (entry.new_description) {
+    connection.refused_source = connection.learned_source;
+    if (connection.refused_source == entry.remote_rtp) {
+      connection.refused_source = io::SocketAddress();
+    }
+    connection.learned_source = io::SocketAddress();
+    connection.learned_rtcp = io::SocketAddress();
+  }
+  if (entry.keep_alive_now) {
+    media_.send_keep_alive(connection);
+  }
+  if (slot >= slot_timers_.size()) {
+    slot_timers_.resize(std::max<std::size_t>(slot + 1U, 2 * slot_timers_.size()));
+  }
+  if (entry.connection_timeout > io::Duration::zero() &&
+      slot_timers_[slot].timeout_at > now + entry.connection_timeout) {
+    arm(TimerKind::connection_timeout, slot, now + entry.connection_timeout);
+  }
+  if (entry.keep_alive_interval > io::Duration::zero() &&
+      slot_timers_[slot].keep_alive_at > now + entry.keep_alive_interval) {
+    arm(TimerKind::keep_alive, slot, now + entry.keep_alive_interval);
+  }
+}
+
+void Worker::close_socket(io::SocketId socket, MediaCommand& command) {
+  if (socket.index >= closing_.size()) {
+    closing_.resize(std::max<std::size_t>(socket.index + 1U, 2 * closing_.size()));
+  }
+  MGW_ASSERT(closing_[socket.index] == nullptr);
+  closing_[socket.index] = &command;
+  ++command.sockets_closing;
+  backend_.close(socket);
+}
+
+void Worker::on_closed(const io::SocketEvent& event) {
+  MGW_ASSERT(event.socket.index < closing_.size());
+  MediaCommand* command = std::exchange(closing_[event.socket.index], nullptr);
+  MGW_ASSERT(command != nullptr);
+  if (--command->sockets_closing > 0) {
+    return;
+  }
+  const auto found = std::find_if(waiting_.begin(), waiting_.end(), [command](const auto& waiting) {
+    return waiting.get() == command;
+  });
+  MGW_ASSERT(found != waiting_.end());
+  std::unique_ptr<MediaCommand> done = std::move(*found);
+  *found = std::move(waiting_.back());
+  waiting_.pop_back();
+  finish(std::move(done));
+}
+
+void Worker::finish(std::unique_ptr<MediaCommand> command) {
+  MediaEvent event;
+  event.command = std::move(command);
+  // The control thread has at most kCommandsMax commands under way, and other events leave that
+  // much room.
+  const bool posted = queues_.events.push(std::move(event));
+  MGW_ASSERT(posted || queues_.events.size() < WorkerQueues::kEventsMax);
+  events_posted_ = true;
+}
+
+void Worker::run_timers(io::TimePoint now) {
+  io::TimerQueue::Timer timer;
+  for (int i = 0; i < kTimersPerPassMax && timers_.take_due(now, timer); ++i) {
+    const auto slot = static_cast<std::uint32_t>(timer.key >> 1U);
+    SlotTimers& armed = slot_timers_[slot];
+    if (static_cast<TimerKind>(timer.key & 1U) == TimerKind::connection_timeout) {
+      if (armed.timeout_at == timer.at) {
+        armed.timeout_at = io::kNever;
+        on_connection_timer(slot, now);
+      }
+    } else if (armed.keep_alive_at == timer.at) {
+      armed.keep_alive_at = io::kNever;
+      on_keep_alive_timer(slot, now);
+    }
+  }
+}
+
+void Worker::on_connection_timer(std::uint32_t slot, io::TimePoint now) {
+  const MediaConnection* connection = media_.find(slot);
+  if (connection == nullptr || connection->entry.connection_timeout <= io::Duration::zero()) {
+    return;
+  }
+  const io::Duration timeout = connection->entry.connection_timeout;
+  if (connection->last_activity + timeout > now) {
+    arm(TimerKind::connection_timeout, slot, connection->last_activity + timeout);
+    return;
+  }
+  MediaEvent event;
+  event.kind = MediaEvent::Kind::connection_timeout;
+  event.slot = slot;
+  if (post(std::move(event))) {
+    media_.counters().connection_timeouts.add();
+  } else {
+    arm(TimerKind::connection_timeout, slot, now + kReportInterval);
+  }
+}
+
+void Worker::on_keep_alive_timer(std::uint32_t slot, io::TimePoint now) {
+  MediaConnection* connection = media_.find(slot);
+  if (connection == nullptr || connection->entry.keep_alive_interval <= io::Duration::zero()) {
+    return;
+  }
+  media_.send_keep_alive(*connection);
+  arm(TimerKind::keep_alive, slot, now + connection->entry.keep_alive_interval);
+}
+
+void Worker::arm(TimerKind kind, std::uint32_t slot, io::TimePoint at) {
+  (kind == TimerKind::connection_timeout ? slot_timers_[slot].timeout_at
+                                         : slot_timers_[slot].keep_alive_at) = at;
+  timers_.arm(at, std::uint64_t{slot} << 1U | static_cast<std::uint64_t>(kind), 0);
+}
+
+void Worker::report_drops(io::TimePoint now) {
+  if (!media_.has_notable() || now < next_report_) {
+    return;
+  }
+  next_report_ = now + kReportInterval;
+  media_.take_notable(notable_);
+  for (const std::uint32_t slot : notable_) {
+    MediaConnection* connection = media_.find(slot);
+    if (connection == nullptr) {
+      continue;
+    }
+    MediaEvent event;
+    event.kind = MediaEvent::Kind::drops_noted;
+    event.slot = slot;
+    event.cause = connection->notable_cause;
+    event.count = std::exchange(connection->notable_drops, 0);
+    static_cast<void>(
+        post(std::move(event)));  // a note that finds no room is not missed: the counters have it
+  }
+}
+
+bool Worker::post(MediaEvent&& event) noexcept {
+  if (queues_.events.size() >= WorkerQueues::kEventsMax - WorkerQueues::kCommandsMax ||
+      !queues_.events.push(std::move(event))) {
+    return false;
+  }
+  events_posted_ = true;
+  return true;
+}
+
+void Worker::close_all() {
+  std::unique_ptr<MediaCommand> command;
+  while (queues_.commands.pop(command)) {
+    command.reset();  // nobody waits for the answer any more; sockets not yet opened close by
+                      // themselves
+  }
+  auto last = std::make_unique<MediaCommand>();
+  for (std::uint32_t slot = 0; slot < media_.slots(); ++slot) {
+    if (media_.find(slot) != nullptr) {
+      last->removals.push_back(slot);
+    }
+  }
+  apply(std::move(last), clock_.now());
+  while (backend_.sockets() > 0) {
+    run_pass(clock_.now() + std::chrono::milliseconds(10));
+    MediaEvent event;
+    while (queues_.events.pop(event)) {
+      event = MediaEvent();
+    }
+  }
+}
+
+}  // namespace mgw

@@ -1,0 +1,229 @@
+#include "mgw/worker_pool.h"
+
+#include "io/log.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <bit>
+#include <condition_variable>
+#include <mutex>
+#include <stdexcept>
+
+namespace mgw {
+
+namespace {
+
+/// A pass without anything to do comes back at least this often: no timer of the gateway is that
+/// long.
+constexpr io::Duration kIdlePass = std::chrono::hours(1);
+
+void name_thread(std::uint32_t number) {
+  const std::string name = "mgw-worker-" + std::to_string(number);
+  pthread_setname_np(pthread_self(), name.c_str());
+}
+
+void place_thread(const conf::WorkerOptions& options, std::uint32_t number) {
+  if (!options.cpu_affinity.empty()) {
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    const std::uint32_t cpu = options.cpu_affinity[number % options.cpu_affinity.size()];
+    CPU_SET(cpu, &cpus);
+    if (const int error = pthread_setaffinity_np(pthread_self(), sizeof(cpus), &cpus); error != 0) {
+      io::log(io::LogLevel::warning, "io", "worker {} cannot run on CPU {}: {}", number, cpu,
+              std::error_code(error, std::generic_category()).message());
+    }
+  }
+  if (options.realtime_priority != 0) {
+    sched_param parameters{};
+    parameters.sched_priority = static_cast<int>(options.realtime_priority);
+    if (const int error = pthread_setschedparam(pthread_self(), SCHED_RR, &parameters);
+        error != 0) {
+      io::log(io::LogLevel::warning, "io", "worker {} cannot have real-time priority {}: {}",
+              number, options.realtime_priority,
+              std::error_code(error, std::generic_category()).message());
+    }
+  }
+}
+
+/// Tells the control thread's loop that events wait.
+class FunctionSignal final : public EventSignal {
+ public:
+  explicit FunctionSignal(const std::function<void()>& function) : function_(function) {}
+  void signal() noexcept override { function_(); }
+
+ private:
+  const std::function<void()>& function_;
+};
+
+}  // namespace
+
+/// What a worker thread owns lives on its own stack (see run); this is what both sides see.
+struct WorkerPool::Thread {
+  std::uint32_t number = 0;
+  WorkerQueues queues;
+  io::MonotonicClock clock;
+  std::thread thread;
+  std::atomic<bool> stopping{false};
+
+  std::mutex start_mutex;  // start-up only
+  std::condition_variable started;
+  bool ready = false;
+  std::string error;
+  io::Backend* backend = nullptr;  // valid between start-up and stop
+  WorkerView view;
+  io::Counter buffers_free;
+
+  // Control thread only:
+  std::deque<std::unique_ptr<MediaCommand>> backlog;  // commands that the inbox had no room for
+  std::size_t under_way = 0;
+  bool needs_wake = false;
+};
+
+WorkerPool::WorkerPool(const conf::Config& config, io::BackendChoice choice,
+                       std::function<void()> on_events)
+    : on_events_(std::move(on_events)) {
+  const std::uint32_t count = worker_count(config);
+  std::string error;
+  for (std::uint32_t number = 0; number < count && error.empty(); ++number) {
+    Thread& thread = *threads_.emplace_back(std::make_unique<Thread>());
+    thread.number = number;
+    thread.thread = std::thread([this, &thread, &config, choice] { run(thread, config, choice); });
+    std::unique_lock lock(thread.start_mutex);
+    thread.started.wait(lock, [&thread] { return thread.ready; });
+    error = thread.error;
+  }
+  if (!error.empty()) {
+    stop();
+    throw std::runtime_error(error);
+  }
+}
+
+WorkerPool::~WorkerPool() {
+  stop();
+}
+
+void WorkerPool::run(Thread& thread, const conf::Config& config, io::BackendChoice choice) {
+  name_thread(thread.number);
+  place_thread(config.workers, thread.number);
+  io::BufferPool pool(buffers_per_worker(config), config.io.buffer_bytes);
+  io::BackendOptions options;
+  options.coalesce_us = static_cast<std::uint32_t>(
+      config.io.coalescing.automatic ? 0 : config.io.coalescing.limit.count());
+  std::string error;
+  const std::unique_ptr<io::Backend> backend = io::make_backend(choice, pool, options, error);
+  FunctionSignal signal(on_events_);
+  std::unique_ptr<Worker> worker;
+  if (backend != nullptr) {
+    worker = std::make_unique<Worker>(*backend, pool, thread.clock, thread.queues, signal);
+    thread.view = {&worker->counters(), &backend->counters(), pool.slots(), &thread.buffers_free};
+  }
+  {
+    const std::lock_guard lock(thread.start_mutex);
+    thread.backend = backend.get();
+    thread.error = error;
+    thread.ready = true;
+    thread.started.notify_one();
+  }
+  if (backend == nullptr) {
+    return;
+  }
+  while (!thread.stopping.load(std::memory_order_acquire)) {
+    worker->run_pass(thread.clock.now() + kIdlePass);
+    thread.buffers_free.set(pool.available());
+  }
+  worker->close_all();
+}
+
+void WorkerPool::stop() noexcept {
+  for (const auto& thread : threads_) {
+    thread->stopping.store(true, std::memory_order_release);
+    if (thread->backend != nullptr && thread->thread.joinable()) {
+      thread->backend->wake();
+    }
+  }
+  for (const auto& thread : threads_) {
+    if (thread->thread.joinable()) {
+      thread->thread.join();
+    }
+  }
+}
+
+bool WorkerPool::has_room(std::uint32_t worker) const noexcept {
+  return threads_[worker]->under_way < WorkerQueues::kCommandsMax / 2;
+}
+
+void WorkerPool::submit(std::uint32_t worker, std::unique_ptr<MediaCommand> command) {
+  Thread& thread = *threads_[worker];
+  thread.needs_wake = true;
+  if (thread.under_way >= WorkerQueues::kCommandsMax) {
+    thread.backlog.push_back(std::move(command));
+    return;
+  }
+  const bool pushed = thread.queues.commands.push(std::move(command));
+  MGW_ASSERT(pushed);
+  ++thread.under_way;
+}
+
+void WorkerPool::flush() {
+  for (const auto& thread : threads_) {
+    if (std::exchange(thread->needs_wake, false)) {
+      thread->backend->wake();
+    }
+  }
+}
+
+void WorkerPool::take_events(
+    const std::function<void(std::uint32_t worker, MediaEvent&& event)>& take) {
+  for (const auto& thread : threads_) {
+    MediaEvent event;
+    while (thread->queues.events.pop(event)) {
+      if (event.kind == MediaEvent::Kind::command_done) {
+        MGW_ASSERT(thread->under_way > 0);
+        --thread->under_way;
+        if (!thread->backlog.empty()) {
+          std::unique_ptr<MediaCommand> next = std::move(thread->backlog.front());
+          thread->backlog.pop_front();
+          submit(thread->number, std::move(next));
+        }
+      }
+      take(thread->number, std::move(event));
+    }
+  }
+}
+
+std::vector<WorkerView> WorkerPool::views() const {
+  std::vector<WorkerView> views;
+  views.reserve(threads_.size());
+  for (const auto& thread : threads_) {
+    views.push_back(thread->view);
+  }
+  return views;
+}
+
+std::uint32_t worker_count(const conf::Config& config) {
+  if (config.workers.count != 0) {
+    return config.workers.count;
+  }
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  if (sched_getaffinity(0, sizeof(cpus), &cpus) != 0) {
+    return 1;
+  }
+  return static_cast<std::uint32_t>(std::clamp(CPU_COUNT(&cpus), 1, 64));
+}
+
+std::uint32_t buffers_per_worker(const conf::Config& config) noexcept {
+  if (config.io.buffers != 0) {
+    return config.io.buffers;
+  }
+  // Eight packets for each of two legs of an endpoint, should all arrive at once after a stall; at
+  // least enough for a full pass, at most 64 Mi of memory with the usual buffer size. Memory that
+  // is never needed is never touched.
+  constexpr std::uint32_t kBuffersMin = 4096;
+  constexpr std::uint32_t kBuffersMax = 32768;
+  return std::clamp(std::bit_ceil(config.endpoints.count * 16), kBuffersMin, kBuffersMax);
+}
+
+}  // namespace mgw

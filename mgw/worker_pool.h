@@ -1,0 +1,71 @@
+#pragma once
+// The worker threads, and the queues between them and the control thread.
+
+#include "conf/config.h"
+#include "io/backend.h"
+#include "io/backend_factory.h"
+#include "io/buffer_pool.h"
+#include "mgw/media_command.h"
+#include "mgw/worker.h"
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace mgw {
+
+/// The counters of one worker, for the metrics exporter.
+struct WorkerView {
+  const MediaCounters* media = nullptr;
+  const io::BackendCounters* backend = nullptr;
+  std::uint32_t buffers = 0;
+  const io::Counter* buffers_free = nullptr;
+};
+
+/// N worker threads. Made, used and destroyed by the control thread.
+class WorkerPool final : public MediaPlane {
+ public:
+  /// Starts the threads; returns when each has its backend. Throws std::runtime_error if one can't
+  /// have it. `on_events` is called on a worker's thread when events wait to be taken by
+  /// take_events(): it has to get the control thread to do that.
+  WorkerPool(const conf::Config& config, io::BackendChoice choice, std::function<void()> on_events);
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
+  WorkerPool(WorkerPool&&) = delete;
+  WorkerPool& operator=(WorkerPool&&) = delete;
+  /// Closes all connections and joins the threads.
+  ~WorkerPool() override;
+
+  [[nodiscard]] std::uint32_t workers() const noexcept override {
+    return static_cast<std::uint32_t>(threads_.size());
+  }
+  [[nodiscard]] bool has_room(std::uint32_t worker) const noexcept override;
+  void submit(std::uint32_t worker, std::unique_ptr<MediaCommand> command) override;
+  void flush() override;
+
+  /// Closes all connections, waits until the kernel has let go of their sockets, and joins the
+  /// threads. Nothing may be submitted afterwards.
+  void stop() noexcept;
+  /// Hands all waiting events of all workers to `take`.
+  void take_events(const std::function<void(std::uint32_t worker, MediaEvent&& event)>& take);
+  /// What the exporter reads, one per worker.
+  [[nodiscard]] std::vector<WorkerView> views() const;
+
+ private:
+  struct Thread;
+
+  void run(Thread& thread, const conf::Config& config, io::BackendChoice choice);
+
+  std::function<void()> on_events_;
+  std::vector<std::unique_ptr<Thread>> threads_;
+};
+
+/// How many workers and buffers a configuration means on this machine.
+[[nodiscard]] std::uint32_t worker_count(const conf::Config& config);
+[[nodiscard]] std::uint32_t buffers_per_worker(const conf::Config& config) noexcept;
+
+}  // namespace mgw
