@@ -1,65 +1,51 @@
 #include "mgcp/response_code.h"
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
 namespace mgcp {
 
+namespace {
+
+constexpr std::array<std::pair<ResponseCode, std::string_view>, 29> kReasons{
+    {{ResponseCode::acknowledgement, "OK"},
+     {ResponseCode::ok, "OK"},
+     {ResponseCode::connection_deleted, "OK"},
+     {ResponseCode::provisional, "in progress"},
+     {ResponseCode::transient_error, "not possible now"},
+     {ResponseCode::no_free_endpoint, "no free endpoint"},
+     {ResponseCode::endpoint_unknown, "unknown endpoint"},
+     {ResponseCode::endpoint_not_ready, "endpoint not ready"},
+     {ResponseCode::endpoint_without_resources, "endpoint has no resources"},
+     {ResponseCode::wildcard_too_complicated, "wildcard too complicated"},
+     {ResponseCode::unknown_command, "unknown command"},
+     {ResponseCode::unsupported_description, "unsupported session description"},
+     {ResponseCode::unsupported_function, "not supported with a wildcard"},
+     {ResponseCode::description_error, "error in session description"},
+     {ResponseCode::protocol_error, "protocol error"},
+     {ResponseCode::unrecognized_extension, "unrecognized extension"},
+     {ResponseCode::incorrect_connection_id, "incorrect connection id"},
+     {ResponseCode::incorrect_call_id, "incorrect call id"},
+     {ResponseCode::unsupported_mode, "unsupported mode"},
+     {ResponseCode::illegal_combination, "illegal combination of parameters"},
+     {ResponseCode::inconsistent_options, "inconsistent local options"},
+     {ResponseCode::missing_description, "session description missing"},
+     {ResponseCode::incompatible_version, "incompatible protocol version"},
+     {ResponseCode::internal_failure, "internal failure"},
+     {ResponseCode::codec_negotiation_failed, "no usable codec"},
+     {ResponseCode::unsupported_packetisation, "unsupported packetisation period"},
+     {ResponseCode::unsupported_restart_method, "unsupported restart method"},
+     {ResponseCode::unsupported_parameter, "unsupported parameter"},
+     {ResponseCode::connection_limit, "too many connections"}}};
+
+}  // namespace
+
 std::string_view default_reason(ResponseCode code) noexcept {
-  switch (code) {
-    case ResponseCode::acknowledgement:
-    case ResponseCode::ok:
-    case ResponseCode::connection_deleted:
-      return "OK";
-    case ResponseCode::provisional:
-      return "in progress";
-    case ResponseCode::transient_error:
-      return "not possible now";
-    case ResponseCode::no_free_endpoint:
-      return "no free endpoint";
-    case ResponseCode::endpoint_unknown:
-      return "unknown endpoint";
-    case ResponseCode::endpoint_not_ready:
-      return "endpoint not ready";
-    case ResponseCode::endpoint_without_resources:
-      return "endpoint has no resources";
-    case ResponseCode::wildcard_too_complicated:
-      return "wildcard too complicated";
-    case ResponseCode::unknown_command:
-      return "unknown command";
-    case ResponseCode::unsupported_description:
-      return "unsupported session description";
-    case ResponseCode::unsupported_function:
-      return "not supported with a wildcard";
-    case ResponseCode::description_error:
-      return "error in session description";
-    case ResponseCode::protocol_error:
-      return "protocol error";
-    case ResponseCode::unrecognized_extension:
-      return "unrecognized extension";
-    case ResponseCode::incorrect_connection_id:
-      return "incorrect connection id";
-    case ResponseCode::incorrect_call_id:
-      return "incorrect call id";
-    case ResponseCode::unsupported_mode:
-      return "unsupported mode";
-    case ResponseCode::illegal_combination:
-      return "illegal combination of parameters";
-    case ResponseCode::inconsistent_options:
-      return "inconsistent local options";
-    case ResponseCode::missing_description:
-      return "session description missing";
-    case ResponseCode::incompatible_version:
-      return "incompatible protocol version";
-    case ResponseCode::internal_failure:
-      return "internal failure";
-    case ResponseCode::codec_negotiation_failed:
-      return "no usable codec";
-    case ResponseCode::unsupported_packetisation:
-      return "unsupported packetisation period";
-    case ResponseCode::unsupported_restart_method:
-      return "unsupported restart method";
-    case ResponseCode::unsupported_parameter:
-      return "unsupported parameter";
-    case ResponseCode::connection_limit:
-      return "too many connections";
+  const auto* const found = std::find_if(kReasons.begin(), kReasons.end(),
+                                         [code](const auto& known) { return known.first == code; });
+  if (found != kReasons.end()) {
+    return found->second;
   }
   return number(code) < 300 ? "OK" : "FAIL";
 }

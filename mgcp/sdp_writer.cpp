@@ -30,9 +30,11 @@ void append_session_lines(std::string& out, std::string_view session_id,
   out += ' ';
   out += kOriginVersion;
   out += ' ';
+  const std::size_t begin = out.size();
   append_network_address(out, address);
+  const std::string written = out.substr(begin);
   out += "\r\ns=-\r\nc=";
-  append_network_address(out, address);
+  out += written;
   out += "\r\nt=0 0\r\n";
 }
 

@@ -76,19 +76,19 @@ void append_signed(std::string& out, std::int64_t value) {
 }
 
 std::optional<std::string_view> LineReader::next() noexcept {
-  if (rest_.empty()) {
+  if (position_ == text_.size()) {
     return std::nullopt;
   }
-  std::size_t end = 0;
-  while (end < rest_.size() && !is_line_end(rest_[end])) {
-    ++end;
+  if (line_feed_ < position_) {
+    line_feed_ = std::min(text_.find('\n', position_), text_.size());
   }
-  const std::string_view line = rest_.substr(0, end);
-  if (end < rest_.size()) {
-    const bool two = rest_[end] == '\r' && end + 1 < rest_.size() && rest_[end + 1] == '\n';
-    end += two ? 2U : 1U;
+  std::string_view line = text_.substr(position_, line_feed_ - position_);
+  line = line.substr(0, line.find('\r'));
+  position_ += line.size();
+  if (position_ < text_.size()) {
+    const bool two = text_[position_] == '\r' && position_ + 1 == line_feed_;
+    position_ += two && line_feed_ < text_.size() ? 2U : 1U;
   }
-  rest_.remove_prefix(end);
   return line;
 }
 

@@ -2,6 +2,7 @@
 // Small text tools that the parsers share: lines, tokens, numbers, comparison without case. ASCII
 // only, never the locale. Not for use outside mgcp/.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -74,15 +75,19 @@ void append_signed(std::string& out, std::int64_t value);
 /// Hands out lines; CR, LF and CRLF each end one, the last needs no end.
 class LineReader {
  public:
-  explicit LineReader(std::string_view text) noexcept : rest_(text) {}
+  explicit LineReader(std::string_view text) noexcept
+      : text_(text), line_feed_(std::min(text.find('\n'), text.size())) {}
 
   /// The next line without its end; nothing after the last.
   [[nodiscard]] std::optional<std::string_view> next() noexcept;
   /// What has not been handed out yet.
-  [[nodiscard]] std::string_view rest() const noexcept { return rest_; }
+  [[nodiscard]] std::string_view rest() const noexcept { return text_.substr(position_); }
 
  private:
-  std::string_view rest_;
+  std::string_view text_;
+  std::size_t position_ = 0;  ///< where the next line begins
+  std::size_t line_feed_ =
+      0;  ///< the first LF from there on, or the end: no byte is searched twice for it
 };
 
 }  // namespace mgcp::text
