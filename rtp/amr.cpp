@@ -52,25 +52,26 @@ std::optional<ConversionError> add_frame(AmrPayload& payload, AmrCodec codec,
   return std::nullopt;
 }
 
-using ParsedPayload = tl::expected<AmrPayload, ConversionError>;
+/// Why the payload can't be read; none if it was.
+using ReadError = std::optional<ConversionError>;
 
-ParsedPayload parse_octet_aligned(std::span<const std::byte> bytes, AmrCodec codec) noexcept {
+ReadError read_octet_aligned(std::span<const std::byte> bytes, AmrCodec codec,
+                             AmrPayload& payload) noexcept {
   if (bytes.size() < 2 || (bytes[0] & std::byte{0x0f}) != std::byte{0}) {
-    return tl::unexpected(ConversionError::wrong_length);
+    return ConversionError::wrong_length;
   }
-  AmrPayload payload;
   payload.mode_request = std::to_integer<std::uint8_t>(bytes[0] >> 4U);
   std::size_t at = 1;
   for (bool follows = true; follows; ++at) {
     if (at >= bytes.size()) {
-      return tl::unexpected(ConversionError::wrong_length);
+      return ConversionError::wrong_length;
     }
     const auto entry = std::to_integer<unsigned>(bytes[at]);
     if ((entry & 0x03U) != 0) {
-      return tl::unexpected(ConversionError::wrong_length);
+      return ConversionError::wrong_length;
     }
     if (const auto error = add_frame(payload, codec, entry)) {
-      return tl::unexpected(*error);
+      return error;
     }
     follows = (entry & 0x80U) != 0;
   }
@@ -79,21 +80,21 @@ ParsedPayload parse_octet_aligned(std::span<const std::byte> bytes, AmrCodec cod
     at += octets_of(frame.bits);
   }
   if (at != bytes.size()) {
-    return tl::unexpected(ConversionError::wrong_length);
+    return ConversionError::wrong_length;
   }
-  return payload;
+  return std::nullopt;
 }
 
-ParsedPayload parse_bandwidth_efficient(std::span<const std::byte> bytes, AmrCodec codec) noexcept {
-  AmrPayload payload;
+ReadError read_bandwidth_efficient(std::span<const std::byte> bytes, AmrCodec codec,
+                                   AmrPayload& payload) noexcept {
   std::size_t at = kModeRequestBits;
   for (bool follows = true; follows; at += kEntryBits) {
     if (at + kEntryBits > bytes.size() * 8) {
-      return tl::unexpected(ConversionError::wrong_length);
+      return ConversionError::wrong_length;
     }
     const unsigned entry = octet_at_bit(bytes, at);
     if (const auto error = add_frame(payload, codec, entry)) {
-      return tl::unexpected(*error);
+      return error;
     }
     follows = (entry & 0x80U) != 0;
   }
@@ -103,26 +104,34 @@ ParsedPayload parse_bandwidth_efficient(std::span<const std::byte> bytes, AmrCod
     at += frame.bits;
   }
   if (octets_of(at) != bytes.size()) {
-    return tl::unexpected(ConversionError::wrong_length);
+    return ConversionError::wrong_length;
   }
   const bool padding_is_zero = at % 8 == 0 || octet_at_bit(bytes, at) == 0;
-  if (!padding_is_zero && parse_octet_aligned(bytes, codec)) {
-    return tl::unexpected(ConversionError::wrong_length);
+  AmrPayload other;
+  if (!padding_is_zero && !read_octet_aligned(bytes, codec, other)) {
+    return ConversionError::wrong_length;
   }
-  return payload;
+  return std::nullopt;
 }
 
-/// Copies `bits` bits from bit `at` of `in` to the front of `out`; the rest of the last octet
-/// becomes 0.
+ReadError read(std::span<const std::byte> bytes, AmrCodec codec, AmrFormat format,
+               AmrPayload& payload) noexcept {
+  return format == AmrFormat::octet_aligned ? read_octet_aligned(bytes, codec, payload)
+                                            : read_bandwidth_efficient(bytes, codec, payload);
+}
+
+/// Copies `bits` bits (at least 1) from bit `at` of `in` to the front of `out`; the rest of the
+/// last octet becomes 0.
 void unpack_bits(std::span<const std::byte> in, std::size_t at, std::size_t bits,
                  std::byte* out) noexcept {
-  const std::size_t octets = octets_of(bits);
-  for (std::size_t index = 0; index < octets; ++index) {
-    out[index] = static_cast<std::byte>(octet_at_bit(in, at + index * 8));
+  const auto shift = static_cast<unsigned>(at % 8);
+  const std::byte* from = in.data() + at / 8;
+  const std::size_t last = octets_of(bits) - 1;
+  for (std::size_t index = 0; index < last; ++index) {
+    out[index] = from[index] << shift | from[index + 1] >> (8U - shift);
   }
-  if (bits % 8 != 0) {
-    out[octets - 1] &= static_cast<std::byte>(0xff00U >> (bits % 8) & 0xffU);
-  }
+  const std::size_t rest = bits - last * 8;
+  out[last] = static_cast<std::byte>(octet_at_bit(in, at + last * 8) & (0xff00U >> rest) & 0xffU);
 }
 
 /// Puts the upper `bits` bits of `octet` at bit `at` of `out`, where there are zeros.
@@ -154,6 +163,27 @@ std::size_t size_in(const AmrPayload& payload, AmrFormat format) noexcept {
   return format == AmrFormat::octet_aligned ? octets : octets_of(bits);
 }
 
+/// Puts the first `bits` bits of `in` at bit `at` of `out`, where there are zeros.
+void pack_bits(const std::byte* in, std::size_t bits, std::span<std::byte> out,
+               std::size_t at) noexcept {
+  const auto shift = static_cast<unsigned>(at % 8);
+  const std::size_t whole = bits / 8;
+  std::byte* to = out.data() + at / 8;
+  if (shift == 0) {
+    std::memcpy(to, in, whole);
+  } else {
+    std::byte begun = to[0];
+    for (std::size_t index = 0; index < whole; ++index) {
+      to[index] = begun | in[index] >> shift;
+      begun = in[index] << (8U - shift);
+    }
+    to[whole] = begun;
+  }
+  if (bits % 8 != 0) {
+    pack_octet(std::to_integer<unsigned>(in[whole]), bits % 8, out, at + whole * 8);
+  }
+}
+
 void write_octet_aligned(std::span<const std::byte> in, const AmrPayload& payload,
                          std::span<std::byte> out) noexcept {
   out[0] = static_cast<std::byte>(payload.mode_request << 4U);
@@ -179,11 +209,9 @@ void write_bandwidth_efficient(std::span<const std::byte> in, const AmrPayload& 
     at += kEntryBits;
   }
   for (const AmrFrame& frame : std::span(payload.frames).first(payload.frame_count)) {
-    const auto speech = in.subspan(frame.offset_bits / 8);
-    for (std::size_t done = 0; done < frame.bits; done += 8) {
-      const std::size_t bits = std::min<std::size_t>(frame.bits - done, 8);
-      pack_octet(std::to_integer<unsigned>(speech[done / 8]), bits, out, at);
-      at += bits;
+    if (frame.bits != 0) {
+      pack_bits(in.data() + frame.offset_bits / 8, frame.bits, out, at);
+      at += frame.bits;
     }
   }
 }
@@ -201,35 +229,40 @@ std::optional<std::uint16_t> amr_frame_bits(AmrCodec codec, std::uint8_t frame_t
 
 tl::expected<AmrPayload, ConversionError> parse_amr(std::span<const std::byte> payload,
                                                     AmrCodec codec, AmrFormat format) noexcept {
-  return format == AmrFormat::octet_aligned ? parse_octet_aligned(payload, codec)
-                                            : parse_bandwidth_efficient(payload, codec);
+  AmrPayload parsed;
+  if (const auto error = read(payload, codec, format, parsed)) {
+    return tl::unexpected(*error);
+  }
+  return parsed;
 }
 
 bool has_amr_format(std::span<const std::byte> payload, AmrCodec codec, AmrFormat format) noexcept {
-  return parse_amr(payload, codec, format).has_value();
+  AmrPayload parsed;
+  return !read(payload, codec, format, parsed);
 }
 
 tl::expected<std::size_t, ConversionError> convert_amr(std::span<const std::byte> payload,
                                                        AmrCodec codec, AmrFormat target,
                                                        std::span<std::byte> out) noexcept {
   const bool to_octets = target == AmrFormat::octet_aligned;
-  const auto parsed = parse_amr(
-      payload, codec, to_octets ? AmrFormat::bandwidth_efficient : AmrFormat::octet_aligned);
-  const bool unchanged = !parsed && has_amr_format(payload, codec, target);
-  if (!parsed && !unchanged) {
-    return tl::unexpected(parsed.error());
+  AmrPayload parsed;
+  const auto error =
+      read(payload, codec, to_octets ? AmrFormat::bandwidth_efficient : AmrFormat::octet_aligned,
+           parsed);
+  if (error && !has_amr_format(payload, codec, target)) {
+    return tl::unexpected(*error);
   }
-  const std::size_t size = unchanged ? payload.size() : size_in(*parsed, target);
+  const std::size_t size = error ? payload.size() : size_in(parsed, target);
   if (size > out.size()) {
     return tl::unexpected(ConversionError::no_room);
   }
   const std::span<std::byte> written = out.first(size);
-  if (unchanged) {
+  if (error) {
     std::memcpy(written.data(), payload.data(), size);
   } else if (to_octets) {
-    write_octet_aligned(payload, *parsed, written);
+    write_octet_aligned(payload, parsed, written);
   } else {
-    write_bandwidth_efficient(payload, *parsed, written);
+    write_bandwidth_efficient(payload, parsed, written);
   }
   return size;
 }

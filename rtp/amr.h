@@ -38,10 +38,10 @@ inline constexpr std::size_t kAmrPayloadBytesMax = 1 + kAmrFramesMax * (1 + 60);
 
 /// One entry of the table of contents.
 struct AmrFrame {
-  std::uint8_t type = kAmrNoData;
-  bool good = true;  ///< The Q bit; false = the frame was damaged.
-  std::uint16_t bits = 0;
-  std::uint32_t offset_bits = 0;  ///< Where its speech bits begin in the payload.
+  std::uint8_t type;
+  bool good;  ///< The Q bit; false = the frame was damaged.
+  std::uint16_t bits;
+  std::uint32_t offset_bits;  ///< Where its speech bits begin in the payload.
 };
 
 /// What a payload says, its speech bits apart.

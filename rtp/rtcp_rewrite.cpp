@@ -272,11 +272,13 @@ std::size_t rewrite_rtcp(std::span<std::byte> compound, const RtcpRewrite& rewri
     written += left;
   }
   const std::size_t rest = compound.size() - read;
-  if (written == 0 || rest == 0) {
-    return written;
+  if (written == read) {
+    return compound.size();
   }
   std::memmove(compound.data() + written, compound.data() + read, rest);
-  return written + rest;
+  // Where the first packet went, what follows it may be nothing that can stand alone.
+  const std::size_t left = written + rest;
+  return validate_rtcp(compound.first(left)) ? left : 0;
 }
 
 }  // namespace rtp

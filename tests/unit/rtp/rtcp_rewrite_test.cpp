@@ -156,6 +156,8 @@ TEST_CASE("what a retired SSRC says under the number of the running output is ta
   behind_report("80c80006 00000011 00000000 00000000 00000000 00000000 00000000", "");
   // Nothing is left at all.
   CHECK(rewritten(from_hex("81cb0001 00000011"), rewrite).empty());
+  // What is left can't stand alone.
+  CHECK(rewritten(from_hex("81cb0001 00000011 80ec0001 00000022"), rewrite).empty());
 }
 
 TEST_CASE("feedback names the output as its sender and the source as its media") {
