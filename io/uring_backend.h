@@ -79,9 +79,12 @@ class UringBackend final : public Backend {
   [[nodiscard]] bool may_wait(TimePoint deadline) const noexcept;
   void coalesce(TimePoint deadline) noexcept;
   void enter(std::uint32_t completions, TimePoint deadline, std::uint32_t min_wait_us) noexcept;
+  void submit() noexcept;
   void recover(int error) noexcept;
 
-  void reap() noexcept;
+  void gather() noexcept;
+  /// How many completions were taken; 0 if the pass is full.
+  std::uint32_t reap() noexcept;
   void on_completion(const io_uring_cqe& completion) noexcept;
   void on_receive(std::uint32_t index, const io_uring_cqe& completion) noexcept;
   void hand_out(std::uint32_t index, Buffer&& buffer, std::uint32_t size) noexcept;

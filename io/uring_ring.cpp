@@ -66,7 +66,8 @@ void UringRing::set_up_ring() {
   // interrupting whatever the thread does. SUBMIT_ALL: one refused request does not hold up those
   // behind it.
   parameters.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
-                     IORING_SETUP_SUBMIT_ALL | IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP;
+                     IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SUBMIT_ALL | IORING_SETUP_CQSIZE |
+                     IORING_SETUP_CLAMP;
   parameters.cq_entries = kCompletionsMax;
   const int result = io_uring_queue_init_params(kRequestsMax, &ring_, &parameters);
   if (result < 0) {
@@ -166,9 +167,19 @@ std::uint32_t UringRing::withdraw(std::uint64_t kind_mask, std::uint64_t kind) n
   return withdrawn;
 }
 
-int UringRing::enter(const UringWait& wait) noexcept {
+void UringRing::publish_requests() noexcept {
   ring_.sq.sqe_head = ring_.sq.sqe_tail;
   io_uring_smp_store_release(ring_.sq.ktail, ring_.sq.sqe_tail);
+}
+
+int UringRing::submit() noexcept {
+  publish_requests();
+  return io_uring_enter2(static_cast<unsigned>(ring_.enter_ring_fd), unsubmitted(), 0,
+                         enter_flags_ & IORING_ENTER_REGISTERED_RING, nullptr, 0);
+}
+
+int UringRing::enter(const UringWait& wait) noexcept {
+  publish_requests();
 
   unsigned flags = enter_flags_;
   __kernel_timespec time{};

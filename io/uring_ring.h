@@ -16,7 +16,7 @@
 
 namespace io {
 
-/// How one entry into the kernel waits.
+/// How one entry into the kernel waits for completions.
 struct UringWait {
   std::uint32_t completions = 0;  ///< wait until so many are there; 0 = take what is ready
   TimePoint deadline = kNever;    ///< give up then
@@ -57,8 +57,16 @@ class UringRing {
   /// many there were.
   [[nodiscard]] std::uint32_t withdraw(std::uint64_t kind_mask, std::uint64_t kind) noexcept;
 
-  /// Submits what is queued and waits. 0 or more: requests taken; negative: -errno.
+  /// Submits what is queued, lets arrivals complete, and waits. 0 or more: requests taken;
+  /// negative: -errno.
   [[nodiscard]] int enter(const UringWait& wait) noexcept;
+  /// Submits what is queued without letting arrivals complete, so that no further buffers are
+  /// filled.
+  [[nodiscard]] int submit() noexcept;
+  /// True if arrivals wait to be completed by enter().
+  [[nodiscard]] bool has_pending_work() const noexcept {
+    return (IO_URING_READ_ONCE(*ring_.sq.kflags) & IORING_SQ_TASKRUN) != 0;
+  }
   /// True if the kernel can hold a wait back for more completions (since Linux 6.12).
   [[nodiscard]] bool has_min_wait() const noexcept { return has_min_wait_; }
 
@@ -87,6 +95,7 @@ class UringRing {
   [[nodiscard]] Buffer take_back(std::uint16_t buffer_id) noexcept;
 
  private:
+  void publish_requests() noexcept;
   void set_up_ring();
   void set_up_buffers();
   void probe_timer();
