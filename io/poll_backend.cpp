@@ -429,13 +429,30 @@ void PollBackend::harvest() noexcept {
   }
 }
 
-void PollBackend::receive_from(std::uint32_t index) noexcept {
-  const Slot& slot = slots_[index];
+int PollBackend::receive_some(Slot& slot) noexcept {
+  // A voice stream has one datagram waiting, and then asking for a second one costs a twentieth of
+  // the whole way through the gateway. Sockets that had more last time, or are ready in two passes
+  // running, are asked for all.
+  const auto pass = static_cast<std::uint32_t>(counters_.passes.value());
+  const bool burst = slot.burst || slot.ready_in_pass + 1 == pass;
+  slot.ready_in_pass = pass;
+  counters_.system_calls.add();
+  if (!burst) {
+    const ssize_t size = ::recvmsg(slot.descriptor, &receive_headers_[0].msg_hdr, MSG_DONTWAIT);
+    receive_headers_[0].msg_len = size < 0 ? 0 : static_cast<unsigned>(size);
+    return size < 0 ? -1 : 1;
+  }
   const std::size_t room = kReceivedPerPassMax - received_.size();
   const std::size_t wanted = std::min(spares_armed_, room);
   const int count = ::recvmmsg(slot.descriptor, receive_headers_.data(),
                                static_cast<unsigned>(wanted), MSG_DONTWAIT, nullptr);
-  counters_.system_calls.add();
+  slot.burst = count > 1;
+  return count;
+}
+
+void PollBackend::receive_from(std::uint32_t index) noexcept {
+  Slot& slot = slots_[index];
+  const int count = receive_some(slot);
   if (count < 0) {
     // EAGAIN: a datagram with a wrong checksum was reported as readable.
     if (errno != EAGAIN && errno != EINTR) {

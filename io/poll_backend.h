@@ -45,9 +45,11 @@ class PollBackend final : public Backend {
     int descriptor = -1;
     std::uint32_t generation = 0;
     std::uint64_t tag = 0;
-    std::size_t close_mark = 0;  // closing: datagrams queued from this position on are refused
+    std::size_t close_mark = 0;       // closing: datagrams queued from this position on are refused
+    std::uint32_t ready_in_pass = 0;  // the last pass in which datagrams waited
     SlotState state = SlotState::unused;
     bool connected = false;
+    bool burst = false;  // several datagrams waited at once
   };
 
   [[nodiscard]] Slot* find(SocketId socket) noexcept;
@@ -69,6 +71,7 @@ class PollBackend final : public Backend {
   void wait_for_wake(TimePoint deadline) noexcept;
   void drain_wake() noexcept;
   void harvest() noexcept;
+  [[nodiscard]] int receive_some(Slot& slot) noexcept;
   void receive_from(std::uint32_t index) noexcept;
   void report_error(std::uint32_t index, int error) noexcept;
 

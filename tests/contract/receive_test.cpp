@@ -42,28 +42,43 @@ TEST_CASE_TEMPLATE("datagrams of a socket arrive in order, with their sender and
   }
 }
 
-TEST_CASE_TEMPLATE("one pass hands out what waits on several sockets", BenchType,
-                   MGW_CONTRACT_BENCHES) {
+TEST_CASE_TEMPLATE(
+    "passes take what waits on many sockets in large vectors, without waiting between them",
+    BenchType, MGW_CONTRACT_BENCHES) {
   if (contract::skipped<BenchType>()) {
     return;
   }
   BenchType bench;
   Node node(bench);
   std::vector<NodeSocket> sockets;
-  for (std::uint64_t tag = 0; tag < 8; ++tag) {
+  for (std::uint64_t tag = 0; tag < 100; ++tag) {
     sockets.push_back(node.open(contract::loopback(), tag));
   }
   node.pass(0ns);
   const auto far = bench.make_far_end(contract::loopback());
-  for (int round = 0; round < 3; ++round) {
+  // Since Linux 6.13 one call works off the arrivals of 20 sockets only (DEFER_TASKRUN), and of a
+  // burst the poll backend takes the first datagram alone. What is left comes at once.
+  constexpr int kPassesMax = 7;
+  const io::TimePoint before = bench.now();
+  for (const NodeSocket& socket : sockets) {
+    far->send(socket.local, "0");
+  }
+  for (int passes = 0; passes < kPassesMax && node.received.size() < sockets.size(); ++passes) {
+    node.pass(10s);
+  }
+  CHECK(node.received.size() == sockets.size());
+  for (const char* payload : {"1", "2", "3", "4"}) {
     for (const NodeSocket& socket : sockets) {
-      far->send(socket.local, std::to_string(round));
+      far->send(socket.local, payload);
     }
   }
-  node.pass(1s);
-  CHECK(node.received.size() == 24);
+  for (int passes = 0; passes < kPassesMax && node.received.size() < 5 * sockets.size(); ++passes) {
+    node.pass(10s);
+  }
+  CHECK(node.received.size() == 5 * sockets.size());
+  CHECK(bench.now() - before < 5s);
   for (const NodeSocket& socket : sockets) {
-    CHECK(node.payloads(socket.id) == contract::numbered("", 3));
+    CHECK(node.payloads(socket.id) == contract::numbered("", 5));
   }
 }
 

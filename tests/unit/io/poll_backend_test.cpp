@@ -2,6 +2,8 @@
 
 #include "io/poll_backend.h"
 
+#include "tests/contract/bench.h"
+
 #include <doctest/doctest.h>
 #include <seccomp.h>
 
@@ -42,4 +44,35 @@ TEST_CASE("a small pool keeps most of its slots for others") {
   io::PollBackend backend(pool, {});
   static_cast<void>(backend.pass(io::TimePoint{}));
   CHECK(pool.available() >= 12);
+}
+
+TEST_CASE("one pass takes one datagram of every ready socket, the next one the rest of bursts") {
+  contract::PollBench bench;
+  contract::Node node(bench);
+  std::vector<contract::NodeSocket> sockets;
+  for (std::uint64_t tag = 0; tag < 100; ++tag) {
+    sockets.push_back(node.open(contract::loopback(), tag));
+  }
+  const auto far = bench.make_far_end(contract::loopback());
+  const auto send_to_all = [&](std::size_t count) {
+    for (const auto& payload : contract::numbered("", count)) {
+      for (const contract::NodeSocket& socket : sockets) {
+        far->send(socket.local, payload);
+      }
+    }
+  };
+  send_to_all(1);
+  node.pass(1s);
+  CHECK(node.received.size() == 100);
+  node.pass(0ns);
+  send_to_all(4);
+  node.pass(1s);
+  CHECK(node.received.size() == 200);
+  node.pass(1s);
+  CHECK(node.received.size() == 500);
+  node.pass(0ns);
+  // Sockets that had a burst are asked for everything at once.
+  send_to_all(4);
+  node.pass(1s);
+  CHECK(node.received.size() == 900);
 }
