@@ -94,10 +94,14 @@ class RunObserver final : public MediaObserver {
       return;
     }
     report.generator.emplace();
+    const std::uint64_t forwarded = end_.received - begin_.received;
+    if (forwarded > 0) {
+      report.generator->cpu_us_per_packet =
+          (end_.own_cpu - begin_.own_cpu) * 1e6 / static_cast<double>(forwarded);
+    }
     report.generator->cpu_percent = 100 * (end_.own_cpu - begin_.own_cpu) / wall;
     if (begin_.gateway && end_.gateway) {
       report.gateway = gateway_figures(*begin_.gateway, *end_.gateway, wall);
-      const std::uint64_t forwarded = end_.received - begin_.received;
       if (forwarded > 0) {
         report.gateway->cpu_us_per_packet =
             report.gateway->cpu_percent * wall * 1e4 / static_cast<double>(forwarded);

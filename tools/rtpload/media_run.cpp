@@ -18,6 +18,7 @@ constexpr io::Duration kStartDelay = 5ms;
 // Vectors taken from one socket before the others and the sending get their turn.
 constexpr int kVectorsPerTurn = 4;
 constexpr io::Duration kDrainMinimum = 100ms;
+constexpr io::Duration kDrainMaximum = 20s;  // a gateway that is seconds behind still gets its due
 constexpr std::uint32_t kPacketsPerSecond = 50;
 
 std::uint32_t report_rounds(std::uint32_t packets_per_stream) noexcept {
@@ -158,15 +159,22 @@ void MediaRun::receive_all() noexcept {
   }
 }
 
-// Waits for what is on its way; always long enough for a late duplicate to show.
+// Waits for what is on its way: as long as something still arrives, and always long enough for a
+// late duplicate to show.
 void MediaRun::drain() {
   const io::TimePoint begin = read_clocks().monotonic;
-  for (io::TimePoint now = begin; now < begin + options_.drain; now = read_clocks().monotonic) {
+  io::TimePoint last_arrival = begin;
+  std::uint64_t seen = checker_.counters().received;
+  for (io::TimePoint now = begin;
+       now < last_arrival + options_.drain && now < begin + kDrainMaximum;
+       now = read_clocks().monotonic) {
     receive_all();
-    const bool complete = checker_.counters().received >= totals_.sent;
-    if (complete && now >= begin + kDrainMinimum) {
+    const std::uint64_t received = checker_.counters().received;
+    if (received >= totals_.sent && now >= begin + kDrainMinimum) {
       break;
     }
+    last_arrival = received != seen ? now : last_arrival;
+    seen = received;
     sleep_until(now + kReceiveInterval);
   }
 }

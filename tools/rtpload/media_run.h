@@ -20,8 +20,9 @@ struct MediaOptions {
   std::uint32_t packets_per_stream = 0;
   PhasePlan phases = PhasePlan::even;
   bool rtcp = false;  ///< also send sender reports
-  io::Duration drain = std::chrono::milliseconds(
-      500);  ///< longest wait for missing packets after the last one was sent
+  io::Duration drain =
+      std::chrono::milliseconds(500);  ///< how long to wait after the last arrival while
+                                       ///< packets are missing
 };
 
 /// What the media phase itself counts.

@@ -59,7 +59,8 @@ void add_media_options(CLI::App& app, Options& options, Texts& texts) {
   app.add_option("--phases", texts.phases, "How streams are spread over 20 ms")
       ->check(CLI::IsMember({"even", "random", "bursts"}));
   app.add_flag("--rtcp", options.rtcp, "Also send RTCP sender reports every 5 s");
-  app.add_option("--drain-ms", options.drain_ms, "Longest wait for missing packets at the end")
+  app.add_option("--drain-ms", options.drain_ms,
+                 "How long nothing must arrive until missing packets are given up")
       ->check(CLI::Range(0U, 60'000U));
   app.add_option("--cpu", options.cpu, "Run on this core only")->check(CLI::Range(0, 4095));
   app.add_option("--max-loss", options.max_loss, "Fraction of the packets that may be lost")

@@ -10,6 +10,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// A generator that is later than a whole packet interval no longer sends what it claims to.
+constexpr double kLateUs = 20'000;
+
 template <typename Value>
 Json or_null(const std::optional<Value>& value) {
   return value ? Json(*value) : Json(nullptr);
@@ -75,6 +78,7 @@ Json generator_json(const std::optional<GeneratorFigures>& generator) {
     return nullptr;
   }
   return {{"cpu_percent", generator->cpu_percent},
+          {"cpu_us_per_packet", or_null(generator->cpu_us_per_packet)},
           {"lateness_us", quantiles_json(generator->lateness)},
           {"send_refused", generator->send_refused}};
 }
@@ -141,8 +145,12 @@ void append_processes(std::string& out, const Report& report) {
                    counts.connections);
   }
   if (report.generator) {
-    fmt::format_to(to, "  {:<12} CPU {:.1f} % of a core, packets refused by the kernel {}\n",
-                   "generator", report.generator->cpu_percent, report.generator->send_refused);
+    const GeneratorFigures& generator = *report.generator;
+    fmt::format_to(to, "  {:<12} CPU {:.1f} % of a core", "generator", generator.cpu_percent);
+    if (generator.cpu_us_per_packet) {
+      fmt::format_to(to, ", {:.2f} us per packet", *generator.cpu_us_per_packet);
+    }
+    fmt::format_to(to, ", packets refused by the kernel {}\n", generator.send_refused);
     append_quantiles(out, "  lateness", report.generator->lateness);
   }
 }
@@ -168,6 +176,21 @@ std::vector<std::string> faults(const Report& report, double max_loss) {
   demand_none(report.duplicated, "packets duplicated");
   demand_none(report.corrupted, "packets corrupted");
   demand_none(report.wrong_stream, "packets at the wrong leg");
+  return found;
+}
+
+std::vector<std::string> warnings(const Report& report) {
+  std::vector<std::string> found;
+  if (report.generator && report.generator->lateness &&
+      report.generator->lateness->p99_us > kLateUs) {
+    found.push_back(fmt::format(
+        "the generator was up to {:.0f} ms late: this machine could not send that much in time",
+        report.generator->lateness->max_us / 1000));
+  }
+  if (report.generator && report.generator->send_refused > 0) {
+    found.push_back(
+        fmt::format("the kernel refused to send {} packets", report.generator->send_refused));
+  }
   return found;
 }
 
@@ -201,6 +224,7 @@ std::string to_json(const Report& report, double max_loss) {
             {"generator", generator_json(report.generator)},
             {"errors", report.errors},
             {"interrupted", report.interrupted},
+            {"warnings", warnings(report)},
             {"faults", faults(report, max_loss)}};
   return json.dump(2) + "\n";
 }
@@ -225,6 +249,9 @@ std::string to_text(const Report& report, double max_loss) {
   append_processes(out, report);
   for (const auto& [text, count] : report.errors) {
     fmt::format_to(to, "  {:<12} {} times: {}\n", "error", count, text);
+  }
+  for (const std::string& warning : warnings(report)) {
+    fmt::format_to(to, "  {:<12} {}\n", "warning", warning);
   }
   const std::vector<std::string> found = faults(report, max_loss);
   for (const std::string& fault : found) {

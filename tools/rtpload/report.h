@@ -36,6 +36,8 @@ struct GatewayFigures {
 /// What the load generator itself cost and how punctual it was.
 struct GeneratorFigures {
   double cpu_percent = 0;
+  std::optional<double>
+      cpu_us_per_packet;              ///< of those that came back; sending and receiving together
   std::optional<Quantiles> lateness;  ///< of sending
   std::uint64_t send_refused = 0;     ///< packets that the kernel did not take: not counted as sent
 };
@@ -88,6 +90,10 @@ struct Report {
 
 /// One object with all keys of the contract, null where a value is not known, and a line end.
 [[nodiscard]] std::string to_json(const Report& report, double max_loss);
+
+/// What a reader of the figures must know, such as that the generator itself was late; empty if
+/// nothing. No faults.
+[[nodiscard]] std::vector<std::string> warnings(const Report& report);
 
 /// Aligned lines for people.
 [[nodiscard]] std::string to_text(const Report& report, double max_loss);
