@@ -169,7 +169,7 @@ def check_comments(source):
             above.startswith("///")
             or any("///<" in line for line in own)
             or declaration.first_line == last_documented_line + 1
-            or (declaration.is_member and is_one_line_body(own))
+            or (declaration.is_member and is_accessor(source, declaration))
         )
         if documented and declaration.kind == "function":
             last_documented_line = last_line_of(source, declaration)
@@ -180,9 +180,11 @@ def check_comments(source):
             yield declaration.first_line, message
 
 
-def is_one_line_body(lines):
-    """An accessor such as `bool empty() const { return size_ == 0; }` says what it is."""
-    return len(lines) == 1 and re.search(r"\{ return [^;]*; \}$", lines[0].strip())
+def is_accessor(source, declaration):
+    """A member such as `bool empty() const { return size_ == 0; }` says what it is."""
+    lines = source.lines[declaration.first_line - 1 : last_line_of(source, declaration)]
+    text = " ".join(" ".join(lines).split())
+    return len(lines) <= 4 and re.search(r"\(\)[^{;]*\{ return [^;{}]*; \}$", text)
 
 
 def last_line_of(source, declaration):

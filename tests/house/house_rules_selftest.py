@@ -145,6 +145,8 @@ class HouseRulesTest(unittest.TestCase):
             ("// only two\nint h();", "function h"),
             ("/// type\nclass D {\n public:\n  int x();\n};", "function x"),
             ("/// type\nstruct E {\n  int y(int a = 3);\n};", "function y"),
+            ("/// type\nstruct E {\n  int z(int a) { return a; }\n};", "function z"),
+            ("/// type\nstruct E {\n  int w() {\n    b = 1;\n    return a;\n  }\n};", "function w"),
         ):
             self.assert_fault("io/a.h", header(text), f"{name} has no /// comment")
         for text in (
@@ -153,6 +155,7 @@ class HouseRulesTest(unittest.TestCase):
             "/// type\nstruct E {\n  int count = compute();\n  int n{3};\n};",
             "/// type\nclass F : public G {\n public:\n  void run() noexcept override;\n};",
             "/// type\nstruct H {\n  int n;\n  bool (*accepts)(int) = nullptr;\n};",
+            "/// type\nstruct E {\n  int count() const {\n    return int(a.size());\n  }\n};",
             "int f(int a);  ///< what f is",
             "static_assert(sizeof(int) == 4);",
         ):
