@@ -112,7 +112,9 @@ UringBackend::UringBackend(BufferPool& pool, const BackendOptions& options)
 }
 
 UringBackend::~UringBackend() {
-  shut_down();
+  if (ring_->is_owner()) {
+    shut_down();
+  }
   received_.clear();
   outgoing_.clear();
   ring_.reset();
@@ -132,9 +134,6 @@ void UringBackend::shut_down() noexcept {
   }
   for (int round = 0; (in_use_ > 0 || !outgoing_.empty()) && round < kShutDownRoundsMax; ++round) {
     static_cast<void>(pass(TimePoint{}));
-    if (wrong_thread_) {
-      return;
-    }
   }
   if (!wake_reading_) {
     return;
@@ -144,7 +143,7 @@ void UringBackend::shut_down() noexcept {
     request->user_data = user_data(RequestKind::cancel, kIndexMask, 0);
     request->flags = IOSQE_CQE_SKIP_SUCCESS;
   }
-  for (int round = 0; wake_reading_ && round < kShutDownRoundsMax && !wrong_thread_; ++round) {
+  for (int round = 0; wake_reading_ && round < kShutDownRoundsMax; ++round) {
     enter(0, TimePoint{}, 0);
     static_cast<void>(reap());
   }
@@ -228,6 +227,7 @@ void UringBackend::wake() noexcept {
 }
 
 PassResult UringBackend::pass(TimePoint deadline) noexcept {
+  MGW_ASSERT(ring_->is_owner());
   received_.clear();
   events_.clear();
   woken_ = false;
@@ -447,10 +447,6 @@ void UringBackend::submit() noexcept {
 }
 
 void UringBackend::recover(int error) noexcept {
-  if (error == EEXIST) {
-    wrong_thread_ = true;
-    return;
-  }
   if (error == EBADR) {
     // Completions were lost, and among them perhaps ends of receives: end all, then arm again.
     completions_lost_ = true;
@@ -467,7 +463,9 @@ void UringBackend::recover(int error) noexcept {
 
 void UringBackend::gather() noexcept {
   std::uint32_t count = reap();
-  while (count >= kSocketsPerTurn && received_.size() < kGatherMax && ring_->has_pending_work()) {
+  // Completions that overflowed come with the next call.
+  while ((count >= kSocketsPerTurn && received_.size() < kGatherMax && ring_->has_pending_work()) ||
+         (count > 0 && ring_->has_overflow())) {
     ring_->lend(lend_target());
     enter(0, TimePoint{}, 0);
     count = reap();
@@ -489,7 +487,9 @@ std::uint32_t UringBackend::reap() noexcept {
     }
   }
   ring_->release_completions();
-  settle_sends();
+  if (!ring_->has_overflow()) {
+    settle_sends();
+  }
   return count;
 }
 

@@ -121,7 +121,6 @@ class UringBackend final : public Backend {
   std::uint32_t sends_failed_ = 0;  // of those
   std::uint32_t cancels_queued_ = 0;
   bool completions_lost_ = false;  // the kernel had no memory to keep completions
-  bool wrong_thread_ = false;      // the kernel takes nothing from this thread
   std::uint32_t lend_level_;
   std::uint32_t passes_well_fed_ = 0;  // since a receive last ended for want of buffers
 };

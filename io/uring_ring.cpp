@@ -128,6 +128,12 @@ void UringRing::probe_timer() {
 
 void UringRing::tear_down() noexcept {
   if (ring_made_) {
+    if (!is_owner()) {
+      // The place in the table of registered rings is the owner's; ours at the same place may be
+      // another ring.
+      ring_.enter_ring_fd = ring_.ring_fd;
+      ring_.int_flags = 0;
+    }
     if (buffers_ != nullptr) {
       static_cast<void>(io_uring_unregister_buf_ring(&ring_, kBufferGroup));
     }

@@ -4,14 +4,13 @@
 // Everything on the thread that made it.
 
 #include "io/buffer_pool.h"
-#include "io/counter.h"
 #include "io/time.h"
 
 #include <liburing.h>
 
 #include <array>
 #include <cstdint>
-#include <optional>
+#include <thread>
 #include <vector>
 
 namespace io {
@@ -49,6 +48,9 @@ class UringRing {
   /// them.
   ~UringRing();
 
+  /// True on the thread that made the ring; the kernel takes nothing from others.
+  [[nodiscard]] bool is_owner() const noexcept { return std::this_thread::get_id() == owner_; }
+
   /// A request to fill in, or null when the queue is full: enter() first.
   [[nodiscard]] io_uring_sqe* next_request() noexcept { return io_uring_get_sqe(&ring_); }
   /// Requests that the kernel has not taken yet.
@@ -67,6 +69,8 @@ class UringRing {
   [[nodiscard]] bool has_pending_work() const noexcept {
     return (IO_URING_READ_ONCE(*ring_.sq.kflags) & IORING_SQ_TASKRUN) != 0;
   }
+  /// True if the kernel has completions that found no place in the queue.
+  [[nodiscard]] bool has_overflow() const noexcept { return io_uring_cq_has_overflow(&ring_); }
   /// True if the kernel can hold a wait back for more completions (since Linux 6.12).
   [[nodiscard]] bool has_min_wait() const noexcept { return has_min_wait_; }
 
@@ -102,6 +106,7 @@ class UringRing {
   void tear_down() noexcept;
 
   BufferPool& pool_;
+  std::thread::id owner_ = std::this_thread::get_id();
   io_uring ring_{};
   bool ring_made_ = false;
   io_uring_buf_ring* buffers_ = nullptr;  // shared with the kernel
