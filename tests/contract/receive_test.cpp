@@ -122,19 +122,19 @@ TEST_CASE_TEMPLATE("what a full pass leaves behind comes with the next ones, wit
   options.slots = 4096;
   Node node(bench, options);
   std::vector<NodeSocket> sockets;
-  for (std::uint64_t tag = 0; tag < 60; ++tag) {
+  for (std::uint64_t tag = 0; tag < 64; ++tag) {
     sockets.push_back(node.open(contract::loopback(), tag));
   }
   node.pass(0ns);
   const auto far = bench.make_far_end(contract::loopback());
-  const auto sent = contract::numbered("", 30);
+  const auto sent = contract::numbered("", 33);
   for (const auto& payload : sent) {
     for (const NodeSocket& socket : sockets) {
       far->send(socket.local, payload);
     }
   }
   const io::TimePoint before = bench.now();
-  for (int passes = 0; passes < 10 && node.received.size() < 60 * 30; ++passes) {
+  for (int passes = 0; passes < 10 && node.received.size() < 64 * 33; ++passes) {
     node.pass(10s);
   }
   CHECK(bench.now() - before < 5s);
