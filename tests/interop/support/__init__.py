@@ -1,0 +1,1 @@
+"""What the interop tests share: the gateway's process, an MGCP agent, RTP peers, metrics."""
