@@ -139,8 +139,10 @@ struct SourceName {
 class RtcpWriter {
  public:
   explicit RtcpWriter(std::span<std::byte> out) noexcept : out_(out) {}
+  /// An SR with its report blocks (RFC 3550 section 6.4.1).
   [[nodiscard]] bool add_sender_report(const SenderInfo& sender,
                                        std::span<const ReportBlock> blocks) noexcept;
+  /// An RR with its report blocks (RFC 3550 section 6.4.2).
   [[nodiscard]] bool add_receiver_report(std::uint32_t ssrc,
                                          std::span<const ReportBlock> blocks) noexcept;
   /// An SDES packet of one chunk with a CNAME (RFC 3550 section 6.5.1).

@@ -41,7 +41,7 @@ tl::expected<RtpHeader, RtpMalformed> parse_rtp(std::span<const std::byte> packe
   RtpHeader header;
   header.csrc_count = static_cast<std::uint8_t>(first & 0x0fU);
   header.has_extension = (first & 0x10U) != 0;
-  std::size_t offset = kRtpHeaderBytes + 4U * header.csrc_count;
+  std::size_t offset = kRtpHeaderBytes + std::size_t{header.csrc_count} * 4;
   if (offset > packet.size()) {
     return tl::unexpected(RtpMalformed::csrc_overrun);
   }
@@ -49,7 +49,7 @@ tl::expected<RtpHeader, RtpMalformed> parse_rtp(std::span<const std::byte> packe
     if (packet.size() - offset < 4) {
       return tl::unexpected(RtpMalformed::extension_overrun);
     }
-    offset += 4U + 4U * load_u16(packet.data() + offset + 2);
+    offset += 4 + std::size_t{load_u16(packet.data() + offset + 2)} * 4;
     if (offset > packet.size()) {
       return tl::unexpected(RtpMalformed::extension_overrun);
     }

@@ -94,14 +94,13 @@ void Timeline::align(const RtpHeader& header, std::uint32_t packet_duration_tick
 void Timeline::select_mapping(const RtpHeader& header, io::TimePoint now, TimelineOptions options,
                               TimelineTiming timing) noexcept {
   const bool known_source = started_ && header.ssrc == current_.source_ssrc;
-  if (!started_) {
+  // Without patch_ssrc every SSRC is a stream of its own and passes under its own numbers.
+  const bool own_numbers =
+      known_source && output_ssrc_ == header.ssrc && current_.sequence_offset == 0;
+  if (!started_ || (!options.patch_ssrc && !own_numbers)) {
     start(header);
-  } else if (options.patch_ssrc && !known_source) {
+  } else if (!known_source) {
     continue_with(header, now, timing);
-  } else if (!options.patch_ssrc &&
-             (!known_source || output_ssrc_ != header.ssrc || current_.sequence_offset != 0)) {
-    // Without the option every SSRC is a stream of its own and passes under its own numbers.
-    start(header);
   }
   if (options.align_timestamp) {
     align(header, timing.packet_duration_ticks);
