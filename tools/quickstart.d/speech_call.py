@@ -30,7 +30,7 @@ def create_connection(mgwctl, gateway, endpoint, call_id, remote_port):
     """Creates a leg towards 127.0.0.1:remote_port; returns (endpoint name, connection id, the gateway's RTP port)."""
     answer = json.loads(run([mgwctl, "--mgcp", gateway.mgcp, "--json", "crcx", "--endpoint", endpoint, "--call-id", call_id,
                              "--mode", "sendrecv", "--codec", "PCMA", "--remote", f"127.0.0.1:{remote_port}"]).stdout)
-    return answer.get("endpoint") or endpoint, answer["connection_id"], answer["rtp_port"]
+    return answer.get("endpoint") or endpoint, answer["connection_id"], answer["port"]
 
 
 def wait_for_socket(port, process):
