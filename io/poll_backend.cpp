@@ -208,6 +208,7 @@ void PollBackend::start_pass() noexcept {
     static_cast<void>(::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL));
   }
   MGW_ASSERT(owner_ == std::this_thread::get_id());
+  behind_ = received_.size() >= kReceivedPerPassMax;
   received_.clear();
   events_.clear();
 }
@@ -432,9 +433,9 @@ void PollBackend::harvest() noexcept {
 int PollBackend::receive_some(Slot& slot) noexcept {
   // A voice stream has one datagram waiting, and then asking for a second one costs a twentieth of
   // the whole way through the gateway. Sockets that had more last time, or are ready in two passes
-  // running, are asked for all.
+  // running, are asked for all, and so is everyone after a full pass.
   const auto pass = static_cast<std::uint32_t>(counters_.passes.value());
-  const bool burst = slot.burst || slot.ready_in_pass + 1 == pass;
+  const bool burst = behind_ || slot.burst || slot.ready_in_pass + 1 == pass;
   slot.ready_in_pass = pass;
   counters_.system_calls.add();
   if (!burst) {

@@ -39,14 +39,17 @@ class PollBackend final : public Backend {
   /// Ready sockets that one wait reports; more stay ready and come first with the next wait.
   static constexpr std::size_t kReadyMax = 512;
 
+  /// Far from the numbers of the first passes.
+  static constexpr std::uint32_t kNoPass = 0x80000000;
+
   enum class SlotState : std::uint8_t { unused, open, closing };
 
   struct Slot {
     int descriptor = -1;
     std::uint32_t generation = 0;
     std::uint64_t tag = 0;
-    std::size_t close_mark = 0;       // closing: datagrams queued from this position on are refused
-    std::uint32_t ready_in_pass = 0;  // the last pass in which datagrams waited
+    std::size_t close_mark = 0;  // closing: datagrams queued from this position on are refused
+    std::uint32_t ready_in_pass = kNoPass;  // the last pass in which datagrams waited
     SlotState state = SlotState::unused;
     bool connected = false;
     bool burst = false;  // several datagrams waited at once
@@ -82,6 +85,7 @@ class PollBackend final : public Backend {
   std::atomic<bool> wake_pending_{false};
   std::thread::id owner_;
   bool precise_wait_ = true;  // epoll_pwait2 is there
+  bool behind_ = false;       // the last pass was full
   bool paused_ = false;       // receiving stands still for want of buffers
   TimePoint harvested_at_{};  // when the last pass ended, kept only for coalescing
   std::size_t harvested_ = 0;

@@ -191,68 +191,84 @@ TEST_CASE("binding in the simulation fails as in the kernel, or as told") {
   CHECK(factory.bind_udp(options));
 }
 
-TEST_CASE("injected faults of the simulated backend stay within the contract") {
-  Pair pair;
-  io::SimSocketFactory factory(pair.network);
-  io::BufferPool pool(16, 2048);
-  io::SimBackend backend(pool, pair.network, {});
-  io::SocketOptions options;
-  options.local = address("127.0.0.1");
-  auto bound = factory.bind_udp(options);
-  REQUIRE(bound);
-  const auto id = backend.open(std::move(*bound), 3);
-  REQUIRE(id);
-  const auto queue_one = [&] {
+namespace {
+
+/// A simulated backend with one open socket.
+struct SimNode {
+  SimNode() {
+    options.local = address("127.0.0.1");
+    auto bound = factory.bind_udp(options);
+    REQUIRE(bound);
+    id = backend.open(std::move(*bound), 3).value();
+  }
+  void queue_one() {
     io::Datagram datagram;
     datagram.buffer = pool.take();
     datagram.size = 10;
-    datagram.socket = *id;
+    datagram.socket = id;
     datagram.peer = pair.right.local();
     backend.send(std::move(datagram));
-  };
+  }
+  io::PassResult pass() { return backend.pass(pair.clock.now()); }
 
-  SUBCASE("starvation leaves datagrams waiting") {
-    backend.faults().starved = true;
-    CHECK(pair.left.send(options.local, number_bytes(1)) == 0);
-    CHECK(backend.pass(pair.clock.now()).received.empty());
-    CHECK_FALSE(backend.ready());
-    backend.faults().starved = false;
-    CHECK(backend.ready());
-    CHECK(backend.pass(pair.clock.now()).received.size() == 1);
-    CHECK(backend.counters().received_no_buffer.value() == 1);
-  }
-  SUBCASE("a blocked socket drops and counts") {
-    pair.network.block_sends(options.local, true);
-    queue_one();
-    static_cast<void>(backend.pass(pair.clock.now()));
-    pair.network.block_sends(options.local, false);
-    queue_one();
-    static_cast<void>(backend.pass(pair.clock.now()));
-    CHECK(backend.counters().send_would_block.value() == 1);
-    CHECK(backend.counters().sent.value() == 1);
-  }
-  SUBCASE("errors of sending are counted by kind") {
-    pair.network.fail_sends(EPERM, 1);
-    queue_one();
-    static_cast<void>(backend.pass(pair.clock.now()));
-    pair.network.fail_sends(ENETUNREACH, 1);
-    queue_one();
-    static_cast<void>(backend.pass(pair.clock.now()));
-    CHECK(backend.counters().send_failed.value() == 1);
-    CHECK(backend.counters().send_unreachable.value() == 1);
-  }
-  SUBCASE("late closing keeps the port and then reports once") {
-    backend.faults().close_passes = 2;
-    queue_one();
-    backend.close(*id);
-    CHECK(backend.pass(pair.clock.now()).events.empty());
-    CHECK(backend.counters().sent.value() == 1);
-    queue_one();
-    CHECK(factory.bind_udp(options).error() == std::errc::address_in_use);
-    CHECK(backend.pass(pair.clock.now()).events.empty());
-    CHECK(backend.counters().send_closed.value() == 1);
-    CHECK(backend.pass(pair.clock.now()).events.size() == 1);
-    CHECK(factory.bind_udp(options));
-    CHECK(backend.sockets() == 0);
-  }
+  Pair pair;
+  io::SimSocketFactory factory{pair.network};
+  io::BufferPool pool{16, 2048};
+  io::SimBackend backend{pool, pair.network, {}};
+  io::SocketOptions options;
+  io::SocketId id;
+};
+
+}  // namespace
+
+TEST_CASE("a starved simulated backend leaves datagrams waiting") {
+  SimNode node;
+  node.backend.faults().starved = true;
+  CHECK(node.pair.left.send(node.options.local, number_bytes(1)) == 0);
+  CHECK(node.pass().received.empty());
+  CHECK_FALSE(node.backend.ready());
+  node.backend.faults().starved = false;
+  CHECK(node.backend.ready());
+  CHECK(node.pass().received.size() == 1);
+  CHECK(node.backend.counters().received_no_buffer.value() == 1);
+}
+
+TEST_CASE("a blocked simulated socket drops and counts") {
+  SimNode node;
+  node.pair.network.block_sends(node.options.local, true);
+  node.queue_one();
+  static_cast<void>(node.pass());
+  node.pair.network.block_sends(node.options.local, false);
+  node.queue_one();
+  static_cast<void>(node.pass());
+  CHECK(node.backend.counters().send_would_block.value() == 1);
+  CHECK(node.backend.counters().sent.value() == 1);
+}
+
+TEST_CASE("injected errors of sending are counted by kind") {
+  SimNode node;
+  node.pair.network.fail_sends(EPERM, 1);
+  node.queue_one();
+  static_cast<void>(node.pass());
+  node.pair.network.fail_sends(ENETUNREACH, 1);
+  node.queue_one();
+  static_cast<void>(node.pass());
+  CHECK(node.backend.counters().send_failed.value() == 1);
+  CHECK(node.backend.counters().send_unreachable.value() == 1);
+}
+
+TEST_CASE("late closing keeps the port and then reports once") {
+  SimNode node;
+  node.backend.faults().close_passes = 2;
+  node.queue_one();
+  node.backend.close(node.id);
+  CHECK(node.pass().events.empty());
+  CHECK(node.backend.counters().sent.value() == 1);
+  node.queue_one();
+  CHECK(node.factory.bind_udp(node.options).error() == std::errc::address_in_use);
+  CHECK(node.pass().events.empty());
+  CHECK(node.backend.counters().send_closed.value() == 1);
+  CHECK(node.pass().events.size() == 1);
+  CHECK(node.factory.bind_udp(node.options));
+  CHECK(node.backend.sockets() == 0);
 }
