@@ -46,6 +46,7 @@ enum class ConnectionMode : std::uint8_t {
 
 /// The `M:` line of a command: absent, one of the modes, or a text that is none.
 struct ModeParameter {
+  /// Whether there was a line, and whether it was understood.
   enum class State : std::uint8_t { absent, known, unknown };
   State state = State::absent;
   ConnectionMode mode = ConnectionMode::recvonly;  ///< meaningful if known
@@ -54,6 +55,7 @@ struct ModeParameter {
 
 /// The `X-Osmux:` line of a command.
 struct OsmuxParameter {
+  /// Whether there was a line, and whether it said `*`, a number, or something else.
   enum class State : std::uint8_t { absent, any, number, invalid };
   State state = State::absent;
   std::uint8_t circuit_id = 0;  ///< meaningful if a number, 0..255
@@ -102,10 +104,13 @@ inline constexpr std::size_t kRequestedItemCount = 24;
 
 /// A set of requested items; unknown ones in the text are ignored.
 struct RequestedInfo {
-  std::uint32_t bits = 0;
+  std::uint32_t bits = 0;  ///< bit n = item n
+
+  /// True if the item is in the set.
   [[nodiscard]] bool has(RequestedItem item) const noexcept {
     return ((bits >> static_cast<unsigned>(item)) & 1U) != 0;
   }
+  /// Puts the item into the set.
   void add(RequestedItem item) noexcept { bits |= 1U << static_cast<unsigned>(item); }
   [[nodiscard]] bool empty() const noexcept { return bits == 0; }
   friend bool operator==(const RequestedInfo&, const RequestedInfo&) = default;

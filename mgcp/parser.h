@@ -73,6 +73,7 @@ struct ResponseLine {
 /// Neither a command nor a response: to be counted and dropped without an answer.
 struct Garbage {};
 
+/// What the first line of a message turns out to be.
 using FirstLine = std::variant<CommandLine, CommandLineError, ResponseLine, Garbage>;
 
 /// Reads the first line of a message (as MessageSplitter gives it).

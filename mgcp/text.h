@@ -21,10 +21,12 @@ namespace mgcp::text {
   return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
 }
 
+/// 0..9.
 [[nodiscard]] constexpr bool is_digit(char c) noexcept {
   return c >= '0' && c <= '9';
 }
 
+/// A..Z and a..z.
 [[nodiscard]] constexpr bool is_letter(char c) noexcept {
   return to_lower(c) >= 'a' && to_lower(c) <= 'z';
 }
@@ -34,6 +36,7 @@ namespace mgcp::text {
   return c == ' ' || c == '\t' || c == '\0';
 }
 
+/// CR and LF.
 [[nodiscard]] constexpr bool is_line_end(char c) noexcept {
   return c == '\r' || c == '\n';
 }

@@ -69,6 +69,7 @@ class TransactionCache {
     acknowledged,  ///< the agent has the answer already: ignore (RFC 3435 section 3.2.2.12)
     full,          ///< no room, every entry is pending: refuse with 403 or stay silent
   };
+  /// The answer to begin().
   struct Lookup {
     State state = State::fresh;
     std::string_view answer;     ///< if done; valid until the next call that is not const
