@@ -57,6 +57,7 @@ void apply_description(const mgcp::SessionDescription& description, std::string_
   }
   connection.remote_rtcp_port = description.rtcp_port.value_or(0);
   connection.remote_rtcp_host = description.rtcp_address.value_or(io::SocketAddress());
+  connection.profile = description.profile;
   connection.rtcp_mux = description.rtcp_mux;
   connection.direction = description.direction;
   connection.other_media = description.other_media;
@@ -121,6 +122,7 @@ std::string CallControl::describe(const Endpoint& endpoint, const Connection& co
   answer.connection_id = id;
   answer.address = connection.announced;
   answer.port = connection.local.port();
+  answer.profile = connection.profile;
   answer.codecs = codecs;
   answer.ptime_ms = connection.ptime_ms;
   answer.send_name = options_.sdp.send_name;

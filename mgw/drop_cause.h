@@ -34,6 +34,7 @@ enum class DropCause : std::uint8_t {
   rtcp_omitted,           ///< RTCP is not relayed on this trunk
   rtcp_outdated,          ///< all it said was about a stream that has gone on under other numbers
   unmapped_payload_type,  ///< the target did not negotiate that codec
+  amr_format_mismatch,    ///< AMR not packed as its sender announced (octet-align)
   conversion_wrong_length,
   conversion_invalid_frame_type,
   conversion_too_many_frames,
@@ -42,7 +43,7 @@ enum class DropCause : std::uint8_t {
   no_buffer,  ///< no buffer was free for a copy
 };
 
-inline constexpr std::size_t kDropCauseCount = 25;
+inline constexpr std::size_t kDropCauseCount = 26;
 
 /// The cause as in metrics and logs, for example "unknown_source".
 [[nodiscard]] constexpr std::string_view to_string(DropCause cause) noexcept {
@@ -66,6 +67,7 @@ inline constexpr std::size_t kDropCauseCount = 25;
       "rtcp_omitted",
       "rtcp_outdated",
       "unmapped_payload_type",
+      "amr_format_mismatch",
       "conversion_wrong_length",
       "conversion_invalid_frame_type",
       "conversion_too_many_frames",

@@ -29,7 +29,8 @@ struct Connection {
   std::uint16_t remote_port = 0;       ///< 0 = not yet known, or on hold
   io::SocketAddress remote_rtcp_host;  ///< of a=rtcp:, if it named one
   std::uint16_t remote_rtcp_port = 0;  ///< of a=rtcp:; 0 = the port after remote_port
-  bool rtcp_mux = false;               ///< the peer takes RTCP on its RTP port
+  mgcp::MediaProfile profile = mgcp::MediaProfile::rtp_avp;
+  bool rtcp_mux = false;                          ///< the peer takes RTCP on its RTP port
   std::optional<mgcp::MediaDirection> direction;  ///< as the peer said
   std::vector<mgcp::OtherMedia> other_media;      ///< m= lines that the answer refuses
   std::size_t other_media_before = 0;

@@ -44,6 +44,20 @@ std::vector<Route> routes_of(const Endpoint& endpoint, const Connection& from) {
   return routes;
 }
 
+std::vector<AnnouncedAmr> announced_amr(const std::vector<mgcp::Codec>& codecs) {
+  std::vector<AnnouncedAmr> announced;
+  for (const mgcp::Codec& codec : codecs) {
+    const bool wide = mgcp::is_codec(codec, "AMR-WB");
+    const auto octet_align = codec.octet_align();
+    if (octet_align && (wide || mgcp::is_codec(codec, "AMR"))) {
+      announced.push_back(
+          {codec.payload_type, wide ? rtp::AmrCodec::wideband : rtp::AmrCodec::narrowband,
+           *octet_align ? rtp::AmrFormat::octet_aligned : rtp::AmrFormat::bandwidth_efficient});
+    }
+  }
+  return announced;
+}
+
 ForwardingEntry compile(const Endpoint& endpoint, const Connection& connection,
                         const CompiledPayloadTypes& types, const conf::TrunkOptions& options) {
   constexpr std::uint32_t kDefaultPacketMs = 20;
@@ -71,6 +85,7 @@ ForwardingEntry compile(const Endpoint& endpoint, const Connection& connection,
       static_cast<std::uint32_t>(std::uint64_t{codec.clock_rate_hz} * packet_ms / 1000);
   entry.source_types = types.source;
   entry.target_types = types.target;
+  entry.announced_amr = announced_amr(connection.codecs);
   entry.routes = routes_of(endpoint, connection);
   return entry;
 }

@@ -5,6 +5,7 @@
 
 #include "io/socket_address.h"
 #include "io/time.h"
+#include "rtp/amr.h"
 #include "rtp/payload_map.h"
 #include "rtp/timeline.h"
 
@@ -26,6 +27,14 @@ struct Route {
   bool echo = false;       ///< back to the sender: loopback and confecho; the payload type stays
 };
 
+/// A payload type whose sender announced how its AMR frames are packed (fmtp octet-align, RFC 4867
+/// section 8).
+struct AnnouncedAmr {
+  std::uint8_t payload_type = 0;
+  rtp::AmrCodec codec = rtp::AmrCodec::narrowband;
+  rtp::AmrFormat format = rtp::AmrFormat::octet_aligned;
+};
+
 /// The compiled form of one connection.
 struct ForwardingEntry {
   io::SocketAddress remote_rtp;   ///< family none = not known (or on hold): nothing is sent
@@ -44,6 +53,8 @@ struct ForwardingEntry {
   rtp::TimelineTiming timing;
   rtp::SourcePayloadTypes source_types;       ///< payload type from the peer → codec slot
   rtp::DestinationPayloadTypes target_types;  ///< codec slot → payload type to the peer
+  std::vector<AnnouncedAmr>
+      announced_amr;  ///< packets of these types that are packed otherwise are dropped
   std::vector<Route> routes;
 };
 

@@ -28,6 +28,19 @@ bool is_unknown(const io::SocketAddress& address) noexcept {
   return address.port() == 0 || address.is_unspecified();
 }
 
+/// Whether a packet of an announced AMR payload type is packed as announced.
+bool keeps_announced_format(const ForwardingEntry& entry, const rtp::RtpHeader& header,
+                            const io::Datagram& datagram) noexcept {
+  for (const AnnouncedAmr& announced : entry.announced_amr) {
+    if (announced.payload_type == header.payload_type) {
+      return rtp::has_amr_format(
+          datagram.bytes().subspan(header.payload_offset, header.payload_size), announced.codec,
+          announced.format);
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 MediaPath::MediaPath(io::Backend& backend, io::BufferPool& pool) noexcept
@@ -108,6 +121,10 @@ void MediaPath::forward_rtp(std::uint32_t slot, MediaConnection& source, io::Dat
   }
   if (entry.routes.empty()) {
     drop(source, DropCause::no_target);
+    return;
+  }
+  if (!keeps_announced_format(entry, *header, datagram)) {
+    drop_notable(slot, source, DropCause::amr_format_mismatch);
     return;
   }
   const rtp::TimelinePatch patch = source.timeline.next(*header, now, entry.timeline, entry.timing);
@@ -235,8 +252,7 @@ void MediaPath::emit_rtcp(const MediaConnection& source, const Route& route,
   }
   target.rtcp_sent.count(datagram.size);
   counters_.rtcp_packets_sent.add();
-  send(target.entry.rtcp_mux ? target.rtp_socket : target.rtcp_socket, peer,
-       std::move(datagram));
+  send(target.entry.rtcp_mux ? target.rtp_socket : target.rtcp_socket, peer, std::move(datagram));
 }
 
 bool MediaPath::accept_source(std::uint32_t slot, MediaConnection& source,
