@@ -1,6 +1,7 @@
 #include "io/uring_backend.h"
 
 #include "io/assert.h"
+#include "io/uring_request.h"
 #include "io/uring_ring.h"
 
 #include <sys/eventfd.h>
@@ -19,28 +20,8 @@ namespace io {
 
 namespace {
 
-/// What a completion belongs to. Goes into the request's user data with the socket's index and
-/// generation: never a pointer, which could outlive what it points to.
-enum class RequestKind : std::uint8_t { wake = 1, receive, send, cancel };
-
-constexpr unsigned kKindShift = 56;
-constexpr unsigned kIndexShift = 32;
-constexpr std::uint64_t kKindMask = std::uint64_t{0xff} << kKindShift;
-constexpr std::uint32_t kIndexMask = 0xffffff;
-
-constexpr std::uint64_t user_data(RequestKind kind, std::uint32_t index,
-                                  std::uint32_t generation) noexcept {
-  return std::uint64_t{static_cast<std::uint8_t>(kind)} << kKindShift |
-         std::uint64_t{index} << kIndexShift | generation;
-}
-
-/// What the kernel writes before the payload of a multishot recvmsg with room for an address and no
-/// control data.
-constexpr std::uint32_t kReceiveHeaderBytes = sizeof(io_uring_recvmsg_out) + sizeof(sockaddr_in6);
-static_assert(kReceiveHeaderBytes == kHeadroomBytes);
-
 /// Buffers lent to the kernel: enough for one call, which takes up to 32 datagrams from each of
-/// kSocketsPerTurn sockets; fewer when that never happens, as the kernel walks through all of them
+/// 20 sockets; fewer when that never happens, as the kernel walks through all of them
 /// and few stay in the cache; more when sockets starve. From 128 to 1024 made no measurable
 /// difference to the CPU time per packet of 400 calls.
 constexpr std::uint32_t kLendLevelMin = 256;
@@ -51,16 +32,6 @@ constexpr std::uint32_t kPassesUntilLower = 1U << 16;
 constexpr std::uint32_t kLowMarkDivisor = 4;
 constexpr std::uint32_t kLowMarkMax = 64;
 
-/// The kernel works off no more sockets in one call that need not wait for more completions.
-constexpr std::uint32_t kSocketsPerTurn = 20;
-/// Waiting for more with a deadline that has passed would cost 21 microseconds, another call a
-/// quarter of one. So further calls follow when that limit was reached, as after a standstill,
-/// until a pass has so many datagrams: larger passes don't get cheaper, and the first datagram
-/// waits for the last.
-constexpr std::size_t kGatherMax = 256;
-
-/// Completions taken before the kernel is told that their places are free.
-constexpr std::uint32_t kReleaseChunk = 64;
 /// A coalescing wait ends early at so many completions.
 constexpr std::uint32_t kCoalesceMax = 256;
 /// A wait for cancelled receives to end works off so many in one call.
@@ -193,6 +164,8 @@ Result<SocketId> UringBackend::open(BoundSocket&& socket, std::uint64_t tag) noe
   Socket& entry = sockets_[index];
   MGW_ASSERT(entry.state == State::free);
   MGW_ASSERT(!entry.receiving);
+  // A plain descriptor: registering it with the ring made no measurable difference to the CPU time
+  // per packet, and would be one more reference to give up before the port is free.
   entry.file = taken.release();
   entry.tag = tag;
   entry.state = State::open;
@@ -459,163 +432,6 @@ void UringBackend::recover(int error) noexcept {
     return;
   }
   std::this_thread::sleep_for(kRefusalPause);
-}
-
-void UringBackend::gather() noexcept {
-  std::uint32_t count = reap();
-  // Completions that overflowed come with the next call.
-  while ((count >= kSocketsPerTurn && received_.size() < kGatherMax && ring_->has_pending_work()) ||
-         (count > 0 && ring_->has_overflow())) {
-    ring_->lend(lend_target());
-    enter(0, TimePoint{}, 0);
-    count = reap();
-  }
-}
-
-std::uint32_t UringBackend::reap() noexcept {
-  std::uint32_t count = 0;
-  while (const io_uring_cqe* completion = ring_->peek()) {
-    if (received_.size() >= kReceivedPerPassMax && (completion->flags & IORING_CQE_F_BUFFER) != 0) {
-      ring_->release_completions();
-      return 0;
-    }
-    ++count;
-    on_completion(*completion);
-    ring_->take();
-    if (ring_->taken() >= kReleaseChunk) {
-      ring_->release_completions();
-    }
-  }
-  ring_->release_completions();
-  if (!ring_->has_overflow()) {
-    settle_sends();
-  }
-  return count;
-}
-
-void UringBackend::on_completion(const io_uring_cqe& completion) noexcept {
-  const auto index = static_cast<std::uint32_t>(completion.user_data >> kIndexShift) & kIndexMask;
-  const auto generation = static_cast<std::uint32_t>(completion.user_data);
-  switch (static_cast<RequestKind>(completion.user_data >> kKindShift)) {
-    case RequestKind::receive:
-      MGW_ASSERT(index < sockets_.size());
-      MGW_ASSERT(sockets_[index].generation == generation);
-      on_receive(index, completion);
-      break;
-    case RequestKind::send:
-      if (completion.res < 0) {
-        ++sends_failed_;
-        count_send_error(-completion.res);
-      }
-      break;
-    case RequestKind::wake:
-      wake_reading_ = false;
-      woken_ = woken_ || completion.res > 0;
-      break;
-    case RequestKind::cancel:
-      on_cancel_failed(index, generation);
-      break;
-  }
-}
-
-void UringBackend::on_receive(std::uint32_t index, const io_uring_cqe& completion) noexcept {
-  if ((completion.flags & IORING_CQE_F_BUFFER) != 0) {
-    Buffer buffer =
-        ring_->take_back(static_cast<std::uint16_t>(completion.flags >> IORING_CQE_BUFFER_SHIFT));
-    if (sockets_[index].state == State::open &&
-        completion.res >= static_cast<int>(kReceiveHeaderBytes)) {
-      hand_out(index, std::move(buffer),
-               static_cast<std::uint32_t>(completion.res) - kReceiveHeaderBytes);
-    }
-  }
-  if ((completion.flags & IORING_CQE_F_MORE) == 0) {
-    on_receive_end(index, completion.res);
-  }
-}
-
-void UringBackend::hand_out(std::uint32_t index, Buffer&& buffer, std::uint32_t size) noexcept {
-  const Socket& socket = sockets_[index];
-  const auto* header = reinterpret_cast<const io_uring_recvmsg_out*>(buffer.data());
-  if ((header->flags & MSG_TRUNC) != 0) {
-    counters_.received_oversize.add();
-    return;
-  }
-  Datagram& datagram = received_.emplace_back();
-  datagram.peer =
-      SocketAddress::from_kernel(buffer.data() + sizeof(io_uring_recvmsg_out), header->namelen);
-  datagram.buffer = std::move(buffer);
-  datagram.offset = kReceiveHeaderBytes;
-  datagram.size = size;
-  datagram.socket = SocketId{index, socket.generation};
-  datagram.tag = socket.tag;
-  counters_.received.add();
-}
-
-void UringBackend::on_receive_end(std::uint32_t index, int result) noexcept {
-  Socket& socket = sockets_[index];
-  MGW_ASSERT(socket.receiving);
-  socket.receiving = false;
-  if (socket.state == State::closing) {
-    std::erase(to_cancel_, index);
-    to_finish_.push_back(index);
-    return;
-  }
-  if (result == -ENOBUFS) {
-    // The datagrams wait in the socket. To arm again without buffers would spin.
-    starved_.push_back(index);
-    counters_.received_no_buffer.add();
-    passes_well_fed_ = 0;
-    lend_level_ = std::min(UringRing::kLentMax, lend_level_ * 2);
-    return;
-  }
-  if (result < 0 && result != -ECANCELED) {
-    report_error(index, -result);
-  }
-  to_arm_.push_back(index);
-}
-
-void UringBackend::report_error(std::uint32_t index, int error) noexcept {
-  const Socket& socket = sockets_[index];
-  counters_.receive_errors.add();
-  events_.push_back(
-      {SocketId{index, socket.generation}, socket.tag, SocketEventKind::receive_error, error});
-}
-
-void UringBackend::on_cancel_failed(std::uint32_t index, std::uint32_t generation) noexcept {
-  if (index >= sockets_.size() || sockets_[index].generation != generation ||
-      !sockets_[index].receiving) {
-    return;  // the receive ended by itself before
-  }
-  if (completions_lost_) {
-    on_receive_end(index, -ECANCELED);
-  } else {
-    // The kernel was just moving the receive from one list to another.
-    to_cancel_.push_back(index);
-  }
-}
-
-void UringBackend::settle_sends() noexcept {
-  // Failed sends have completed by now, as all of them complete inside the submitting call; the
-  // rest was sent.
-  MGW_ASSERT(sends_failed_ <= sends_queued_);
-  counters_.sent.add(sends_queued_ - sends_failed_);
-  sends_queued_ = 0;
-  sends_failed_ = 0;
-}
-
-void UringBackend::finish_close(std::uint32_t index) noexcept {
-  Socket& socket = sockets_[index];
-  MGW_ASSERT(socket.state == State::closing);
-  MGW_ASSERT(!socket.receiving);
-  // The last reference: the port is free when the call returns. Closed any earlier, the receive in
-  // flight would hold it.
-  ::close(socket.file);
-  events_.push_back({SocketId{index, socket.generation}, socket.tag, SocketEventKind::closed, 0});
-  const std::uint32_t generation = socket.generation + 1;
-  socket = Socket{};
-  socket.generation = generation;
-  free_.push_back(index);
-  counters_.sockets.set(--in_use_);
 }
 
 }  // namespace io
