@@ -20,14 +20,6 @@ enum class BackendChoice : std::uint8_t {
   io_uring,  ///< starting fails where the kernel does not allow it
 };
 
-/// How long a pass may wait for more packets before it handles those it has. Fewer wake-ups, more
-/// latency.
-struct Coalescing {
-  bool automatic = false;              ///< chosen from the load, at most kCoalescingMax
-  std::chrono::microseconds limit{0};  ///< 0..1000 us, 0 = do not wait; not used when automatic
-  friend bool operator==(const Coalescing&, const Coalescing&) = default;
-};
-
 /// The longest that a pass may wait: a voice packet of 20 ms bears one more millisecond of delay,
 /// not more.
 inline constexpr std::chrono::microseconds kCoalescingMax{1000};
@@ -45,7 +37,9 @@ struct IoOptions {
   /// Bytes of kernel memory for packets to be sent of one RTP or RTCP socket (SO_SNDBUF); 0 = the
   /// kernel's default.
   std::uint32_t send_buffer_bytes = 0;
-  Coalescing coalescing;
+  /// How long a pass may wait for more packets before it handles those it has: fewer wake-ups, more
+  /// latency; 0..1000 us, 0 = do not wait.
+  std::chrono::microseconds coalescing{0};
   friend bool operator==(const IoOptions&, const IoOptions&) = default;
 };
 
@@ -167,8 +161,6 @@ struct SdpOptions {
 struct TrunkOptions {
   KeepAlive keep_alive;
   bool omit_rtcp = false;  ///< RTCP is not relayed
-  bool generate_rtcp =
-      false;  ///< the gateway sends its own SR and RR on each leg (RFC 3550 section 6)
   PatchOptions patch;
   SourceCheck source = SourceCheck::strict;
   UnknownPayloadTypes unknown_payload_types = UnknownPayloadTypes::pass;

@@ -137,9 +137,7 @@ constexpr Setting kIoAndWorkers[] = {
     number<&Config::io, &IoOptions::coalescing>(
         "io.coalesce-us", "us", 0, kCoalescingMax.count(),
         "How long a worker may wait for more packets before it forwards those it has: fewer "
-        "wake-ups, less CPU, up to this much more latency. 0 does not wait; auto waits when it "
-        "pays.",
-        kAuto),
+        "wake-ups, less CPU, up to this much more latency. 0 does not wait."),
     number<&Config::workers, &WorkerOptions::count>("workers.count", "", 1, 64,
                                                     "Threads; auto is one per usable core.", kAuto),
     number<&Config::workers, &WorkerOptions::cpu_affinity>(
@@ -247,8 +245,6 @@ constexpr Setting kRtp[] = {
 
 constexpr Setting kRtcpAndSdp[] = {
     toggle<kTrunk, kTrunkOptions, &TrunkOptions::omit_rtcp>("rtcp.omit", "Do not relay RTCP."),
-    toggle<kTrunk, kTrunkOptions, &TrunkOptions::generate_rtcp>(
-        "rtcp.generate", "Send the gateway's own sender and receiver reports on each leg."),
     toggle<kTrunk, kTrunkOptions, &TrunkOptions::sdp, &SdpOptions::single_codec>(
         "sdp.single-codec",
         "Answer with the selected codec only (and telephone-event and CN), not with all common "

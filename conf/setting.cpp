@@ -82,18 +82,6 @@ bool read_word(const Setting& setting, std::string_view text, std::string& value
   return true;
 }
 
-bool read_word(const Setting& setting, std::string_view text, Coalescing& value) {
-  if (word_index(setting, text)) {
-    value = Coalescing{true, std::chrono::microseconds{0}};
-    return true;
-  }
-  const auto number = number_in_range(setting, text);
-  if (number) {
-    value = Coalescing{false, std::chrono::microseconds(*number)};
-  }
-  return number.has_value();
-}
-
 bool read_word(const Setting& setting, std::string_view text, KeepAlive& value) {
   if (const auto index = word_index(setting, text)) {
     value = KeepAlive{static_cast<KeepAlive::Mode>(*index), std::chrono::seconds{0}};
@@ -195,10 +183,6 @@ std::string text_of(const Setting&, bool value) {
 
 std::string text_of(const Setting&, const std::string& value) {
   return yaml_string(value);
-}
-
-std::string text_of(const Setting& setting, const Coalescing& value) {
-  return value.automatic ? std::string(setting.words.front()) : std::to_string(value.limit.count());
 }
 
 std::string text_of(const Setting& setting, const KeepAlive& value) {

@@ -23,6 +23,7 @@ enum class SocketEventKind : std::uint8_t {
   receive_error,  ///< an error was reported (ICMP on a connected socket); it stays open
 };
 
+/// One such event.
 struct SocketEvent {
   SocketId socket;
   std::uint64_t tag = 0;

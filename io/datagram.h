@@ -30,6 +30,7 @@ struct Datagram {
   std::uint64_t tag = 0;  ///< what open() was given for the socket
   SocketAddress peer;
 
+  /// The datagram's bytes within its buffer.
   [[nodiscard]] std::span<std::byte> bytes() const noexcept {
     return {buffer.data() + offset, size};
   }

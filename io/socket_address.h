@@ -34,8 +34,10 @@ class SocketAddress {
   /// The unspecified address (0.0.0.0 or ::) of `family`.
   [[nodiscard]] static SocketAddress any(AddressFamily family, std::uint16_t port) noexcept;
 
+  /// The parts of the address; port 0 without one.
   [[nodiscard]] AddressFamily family() const noexcept;
   [[nodiscard]] std::uint16_t port() const noexcept;
+  /// The same address with another port.
   [[nodiscard]] SocketAddress with_port(std::uint16_t port) const noexcept;
   /// True for family none, 0.0.0.0 and ::.
   [[nodiscard]] bool is_unspecified() const noexcept;

@@ -13,6 +13,7 @@ namespace io {
 /// timer still means something.
 class TimerQueue {
  public:
+  /// An entry: when it is due, and what the owner knows it by.
   struct Timer {
     TimePoint at;
     std::uint64_t key = 0;  ///< the owner's meaning, e.g. kind and index

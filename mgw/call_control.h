@@ -86,6 +86,7 @@ class CallControl {
   /// Who is told of responses that agents send (to RSIP of the gateway).
   using ResponseHandler =
       std::function<void(const io::SocketAddress& agent, mgcp::TransactionId transaction_id)>;
+  /// Who hears of agents' responses to our own commands.
   void on_response(ResponseHandler handler) { response_handler_ = std::move(handler); }
 
   [[nodiscard]] const ControlCounters& counters() const noexcept { return counters_; }

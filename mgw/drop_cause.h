@@ -82,6 +82,7 @@ static_assert(static_cast<std::size_t>(DropCause::no_buffer) + 1 == kDropCauseCo
 static_assert(rtp::kRtpMalformedCount == 5 && rtp::kRtcpMalformedCount == 4);
 static_assert(rtp::kConversionErrorCount == 5);
 
+/// The cause under which a fault that the RTP layer found is counted.
 [[nodiscard]] constexpr DropCause drop_cause(rtp::RtpMalformed cause) noexcept {
   return static_cast<DropCause>(static_cast<std::size_t>(DropCause::rtp_too_short) +
                                 static_cast<std::size_t>(cause));

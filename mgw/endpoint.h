@@ -57,6 +57,7 @@ struct Endpoint {
   std::uint32_t worker = 0;     ///< where its connections live, once it is in use
   std::vector<std::unique_ptr<Connection>> connections;  ///< oldest first
 
+  /// The connection with this identifier, or nullptr.
   [[nodiscard]] Connection* find(std::uint32_t id) noexcept;
 };
 

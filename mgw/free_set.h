@@ -16,6 +16,7 @@ class FreeSet {
   /// All of 0 … `size`-1 are members at first.
   explicit FreeSet(std::size_t size);
 
+  /// Membership of a number below the size, in constant time.
   void insert(std::size_t member) noexcept;
   void erase(std::size_t member) noexcept;
   [[nodiscard]] bool contains(std::size_t member) const noexcept;

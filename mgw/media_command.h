@@ -48,6 +48,7 @@ struct MediaCommand {
 
 /// What a worker tells.
 struct MediaEvent {
+  /// What happened.
   enum class Kind : std::uint8_t {
     command_done,
     connection_timeout,  ///< no media and no command for the connection's time limit

@@ -21,6 +21,7 @@ namespace mgw {
 struct Traffic {
   std::uint64_t packets = 0;
   std::uint64_t octets = 0;
+  /// Adds one packet of that many octets.
   void count(std::size_t bytes) noexcept {
     ++packets;
     octets += bytes;

@@ -38,6 +38,7 @@ class EventSignal {
   EventSignal(EventSignal&&) = delete;
   EventSignal& operator=(EventSignal&&) = delete;
   virtual ~EventSignal() = default;
+  /// Called on the thread of a worker that has events to fetch.
   virtual void signal() noexcept = 0;
 };
 

@@ -109,8 +109,7 @@ void WorkerPool::run(Thread& thread, const conf::Config& config, io::BackendChoi
   place_thread(config.workers, thread.number);
   io::BufferPool pool(buffers_per_worker(config), config.io.buffer_bytes);
   io::BackendOptions options;
-  options.coalesce_us = static_cast<std::uint32_t>(
-      config.io.coalescing.automatic ? 0 : config.io.coalescing.limit.count());
+  options.coalesce_us = static_cast<std::uint32_t>(config.io.coalescing.count());
   std::string error;
   const std::unique_ptr<io::Backend> backend = io::make_backend(choice, pool, options, error);
   FunctionSignal signal(on_events_);

@@ -54,14 +54,14 @@ mgcp:
   transaction-history-s: 60
   compat: {early-bidir-error: true}
 rtp: {dscp: 46, keep-alive: 30, source: latch, force-ptime-ms: 40, patch: {ssrc: true}}
-rtcp: {generate: on}
+rtcp: {omit: on}
 endpoints: {count: 65534, connection-timeout-s: 3600}
 metrics: {enabled: no}
 log: {level: debug, file: /var/log/mgw.log}
 )");
   CHECK(config.io.backend == conf::BackendChoice::poll);
   CHECK(config.io.buffers == 5000);
-  CHECK(config.io.coalescing == conf::Coalescing{false, microseconds(500)});
+  CHECK(config.io.coalescing == microseconds(500));
   CHECK(config.workers.count == 2);
   CHECK(config.workers.cpu_affinity == std::vector<std::uint32_t>{0, 1});
   CHECK(config.mgcp.bind == "::1");
@@ -75,7 +75,7 @@ log: {level: debug, file: /var/log/mgw.log}
   CHECK(trunk.source == conf::SourceCheck::latch);
   CHECK(trunk.force_ptime == milliseconds(40));
   CHECK(trunk.patch == conf::PatchOptions{true, false, false});
-  CHECK(trunk.generate_rtcp);
+  CHECK(trunk.omit_rtcp);
   CHECK(trunk.connection_timeout == seconds(3600));
   CHECK(config.endpoints.count == 65534);
   CHECK_FALSE(config.metrics.enabled);
@@ -86,8 +86,7 @@ log: {level: debug, file: /var/log/mgw.log}
 TEST_CASE("words stand for what no number says") {
   CHECK(load_good("workers: {count: auto}").workers.count == 0);
   CHECK(load_good("io: {buffers: auto}").io.buffers == 0);
-  CHECK(load_good("io: {coalesce-us: auto}").io.coalescing.automatic);
-  CHECK(load_good("io: {coalesce-us: 0}").io.coalescing == conf::Coalescing{});
+  CHECK(load_good("io: {coalesce-us: 0}").io.coalescing == std::chrono::microseconds(0));
   using Mode = conf::KeepAlive::Mode;
   CHECK(load_good("rtp: {keep-alive: off}").endpoints.options.keep_alive.mode == Mode::off);
   CHECK(load_good("rtp: {keep-alive: once}").endpoints.options.keep_alive.mode == Mode::once);
