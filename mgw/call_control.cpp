@@ -211,7 +211,6 @@ CallControl::Error CallControl::check_name(const mgcp::CommandLine& line,
 }
 
 // --- answers
-// -----------------------------------------------------------------------------------------------------
 
 void CallControl::answer(Reply&& reply, ResponseCode code, std::string_view text) {
   const io::TimePoint now = parts_.clock.now();
@@ -264,7 +263,6 @@ void CallControl::close_group(ReplyGroup& group) {
 }
 
 // --- workers
-// -----------------------------------------------------------------------------------------------------
 
 void CallControl::submit(std::uint32_t worker, std::unique_ptr<MediaCommand> command,
                          Pending pending) {

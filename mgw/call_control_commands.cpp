@@ -72,7 +72,6 @@ void apply_description(const mgcp::SessionDescription& description, std::string_
 }  // namespace
 
 // --- what CRCX and MDCX have in common
-// ---------------------------------------------------------------------------------
 
 CallControl::Error CallControl::apply_request(const mgcp::Request& request,
                                               Connection& connection) {
@@ -154,7 +153,6 @@ void CallControl::append_updates(const Endpoint& endpoint, MediaCommand& command
 }
 
 // --- CRCX
-// --------------------------------------------------------------------------------------------------------
 
 CallControl::Error CallControl::admit_crcx(const mgcp::Request& request,
                                            const Endpoint& endpoint) const {
@@ -307,7 +305,6 @@ std::uint32_t CallControl::new_connection_id(Endpoint& endpoint) {
 }
 
 // --- MDCX
-// --------------------------------------------------------------------------------------------------------
 
 void CallControl::mdcx(const mgcp::CommandLine& line, const mgcp::EndpointName& name, Reply reply) {
   if (mgcp::is_wildcard(name.kind)) {
@@ -400,7 +397,6 @@ void CallControl::modify_connection(std::uint32_t number, const mgcp::Request& r
 }
 
 // --- DLCX
-// --------------------------------------------------------------------------------------------------------
 
 void CallControl::remove_connection(std::uint32_t number, std::uint32_t id, MediaCommand& command,
                                     Pending& pending) {

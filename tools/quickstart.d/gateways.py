@@ -1,4 +1,4 @@
-"""Starts and stops media gateways for tools/quickstart and tools/bench: mgw on either backend, and osmo-mgw."""
+"""Starts and stops the media gateways that are compared: mgw on either backend, and osmo-mgw."""
 
 import os
 import pathlib
@@ -22,7 +22,7 @@ def free_udp_port():
 
 
 def answers_mgcp(port):
-    """Whether a gateway on the port answers an audit (any code: old ones don't know the null endpoint)."""
+    """Whether a gateway answers an audit; any code will do, old ones don't know the endpoint."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as agent:
         agent.settimeout(0.2)
         agent.connect(("127.0.0.1", port))
@@ -42,8 +42,12 @@ class Gateway:
         self.log = log
         self.stderr = open(log, "ab") if log else subprocess.DEVNULL
         self.process = subprocess.Popen(
-            command, env={**os.environ, **(environment or {})}, stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=self.stderr)
+            command,
+            env={**os.environ, **(environment or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=self.stderr,
+        )
 
     @property
     def pid(self):
@@ -57,8 +61,10 @@ class Gateway:
         deadline = time.monotonic() + START_TIMEOUT_S
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
-                raise RuntimeError(f"{self.label} ended with status {self.process.returncode}"
-                                   + (f", see {self.log}" if self.log else ""))
+                raise RuntimeError(
+                    f"{self.label} ended with status {self.process.returncode}"
+                    + (f", see {self.log}" if self.log else "")
+                )
             if answers_mgcp(self.port):
                 return self
             time.sleep(0.05)
@@ -94,9 +100,15 @@ def pinned(command, cpu):
 
 
 def start_mgw(build, backend, endpoints, cpu=None, port=None, settings=(), log=None):
-    """mgw with one worker when pinned; defaults otherwise. Metrics stay off unless a setting turns them on."""
+    """mgw with one worker when pinned to a core, as many as there are cores otherwise."""
     port = port or free_udp_port()
-    command = [str(pathlib.Path(build) / "mgw"), "--set", f"mgcp.port={port}", "--set", f"endpoints.count={endpoints}"]
+    command = [
+        str(pathlib.Path(build) / "mgw"),
+        "--set",
+        f"mgcp.port={port}",
+        "--set",
+        f"endpoints.count={endpoints}",
+    ]
     if cpu is not None:
         command += ["--set", "workers.count=1"]
     for setting in settings:
@@ -133,9 +145,14 @@ def start_osmo_mgw(endpoints, cpu=None, log=None):
     port = free_udp_port()
     configuration = tempfile.NamedTemporaryFile("w", suffix=".cfg", delete=False)
     with configuration:
-        configuration.write(OSMO_MGW_CONFIGURATION.format(
-            port=port, endpoints=endpoints, vty=free_tcp_port(), ctrl=free_tcp_port()))
-    return Gateway("osmo-mgw", pinned([program, "-s", "-c", configuration.name], cpu), port, log=log)
+        configuration.write(
+            OSMO_MGW_CONFIGURATION.format(
+                port=port, endpoints=endpoints, vty=free_tcp_port(), ctrl=free_tcp_port()
+            )
+        )
+    return Gateway(
+        "osmo-mgw", pinned([program, "-s", "-c", configuration.name], cpu), port, log=log
+    )
 
 
 def free_tcp_port():
@@ -147,6 +164,8 @@ def free_tcp_port():
 
 def osmo_mgw_version():
     """The version of the installed osmo-mgw, for reports."""
-    output = subprocess.run(["osmo-mgw", "--version"], capture_output=True, text=True, check=False).stdout
+    output = subprocess.run(
+        ["osmo-mgw", "--version"], capture_output=True, text=True, check=False
+    ).stdout
     found = re.search(r"version (\S+)", output)
     return found.group(1) if found else "unknown"
