@@ -16,6 +16,8 @@ using mgcp::ResponseCode;
 /// Local addresses with a port range of their own. Each is an address of this machine, so there are
 /// few.
 constexpr std::size_t kHostsMax = 256;
+/// Least time between two log lines about ports that could not be had.
+constexpr io::Duration kWarningInterval = std::chrono::seconds(1);
 
 std::optional<SocketAddress> configured(const std::string& text) {
   return text.empty() ? std::nullopt : SocketAddress::parse(text, 0);
@@ -118,8 +120,10 @@ tl::expected<BoundPair, ProtocolError> LocalMedia::bind(const SocketAddress& hos
     }
     pool->skip(*port);
     if (rtp.error().value() != EADDRINUSE && rtp.error().value() != EACCES) {
-      io::log(io::LogLevel::warning, "rtp", "cannot bind {}: {}", options.local.text(),
-              rtp.error().message());
+      if (may_warn(now)) {
+        io::log(io::LogLevel::warning, "rtp", "cannot bind {}: {}", options.local.text(),
+                rtp.error().message());
+      }
       const int error = rtp.error().value();
       return tl::unexpected(ProtocolError{ResponseCode::endpoint_unknown,
                                           error == EMFILE || error == ENFILE
@@ -128,7 +132,20 @@ tl::expected<BoundPair, ProtocolError> LocalMedia::bind(const SocketAddress& hos
     }
   }
   ++exhausted_;
+  if (may_warn(now)) {
+    io::log(io::LogLevel::warning, "rtp",
+            "no free RTP ports on {}: {} of {} pairs in use, the others rest or are taken",
+            host.host_text(), pool->used(), pool->total());
+  }
   return tl::unexpected(ProtocolError{ResponseCode::endpoint_unknown, "no free RTP ports"});
+}
+
+bool LocalMedia::may_warn(io::TimePoint now) noexcept {
+  if (now < next_warning_) {
+    return false;
+  }
+  next_warning_ = now + kWarningInterval;
+  return true;
 }
 
 PortPool* LocalMedia::pool_for(const SocketAddress& host) {

@@ -63,6 +63,8 @@ class LocalMedia {
                                                           const io::SocketAddress& remote,
                                                           const io::SocketAddress& agent);
   [[nodiscard]] PortPool* pool_for(const io::SocketAddress& host);
+  /// True at most once per interval: a call agent that keeps trying does not fill the log.
+  [[nodiscard]] bool may_warn(io::TimePoint now) noexcept;
   [[nodiscard]] io::SocketAddress announced(const io::SocketAddress& bound) const;
 
   const conf::RtpOptions& options_;
@@ -75,6 +77,7 @@ class LocalMedia {
   std::optional<io::SocketAddress> mgcp_bind_;
   std::vector<HostPorts> pools_;
   std::uint64_t exhausted_ = 0;
+  io::TimePoint next_warning_{};
 };
 
 }  // namespace mgw
