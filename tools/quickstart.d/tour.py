@@ -73,7 +73,7 @@ def print_table(reports, calls):
         else None
     )
     print(
-        f"\n{calls} two-legged calls, GSM-EFR, 20 ms; the gateway on one core, the load on another\n"
+        f"\n{calls} two-legged calls, GSM-EFR, 20 ms; the gateway on one core, the load elsewhere\n"
     )
     print(
         f"{'gateway':<18}{'CPU/packet':>11}{'ratio':>7}{'CPU':>7}{'p50':>9}{'p99':>9}{'memory':>9}"
@@ -91,8 +91,8 @@ def print_table(reports, calls):
             f"{report['corrupted']:>6}{report['wrong_stream']:>6}"
         )
     print(
-        "\nratio: CPU per packet compared with osmo-mgw in the same run; absolute times depend on the"
-        " machine."
+        "\nratio: CPU per packet compared with osmo-mgw in the same run;"
+        " absolute times depend on the machine."
     )
 
 
