@@ -39,6 +39,7 @@ class SimClock final : public Clock {
 class SimRandom {
  public:
   explicit SimRandom(std::uint64_t seed) noexcept : state_(seed) {}
+  /// The next number of the sequence, any of 64 bits.
   [[nodiscard]] std::uint64_t next() noexcept;
   /// 0 to `bound` - 1; 0 for a bound of 0.
   [[nodiscard]] std::uint64_t below(std::uint64_t bound) noexcept;
