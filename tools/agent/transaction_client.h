@@ -25,6 +25,7 @@ struct RetransmissionTimers {
 
 /// How a transaction ended, or what else a response was.
 struct Outcome {
+  /// Which of these it was.
   enum class Kind : std::uint8_t {
     answered,     ///< the final answer to a pending request
     timed_out,    ///< no answer until T-MAX

@@ -41,6 +41,7 @@ struct CallLeg {
 
 /// One call.
 struct Call {
+  /// How far the set-up has come.
   enum class State : std::uint8_t {
     idle,
     creating_first,

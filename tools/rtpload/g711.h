@@ -5,6 +5,7 @@
 
 namespace rtpload {
 
+/// A-law and mu-law of ITU-T G.711, from and to 16-bit linear samples.
 [[nodiscard]] std::uint8_t encode_alaw(std::int16_t sample) noexcept;
 [[nodiscard]] std::int16_t decode_alaw(std::uint8_t octet) noexcept;
 [[nodiscard]] std::uint8_t encode_ulaw(std::int16_t sample) noexcept;

@@ -19,10 +19,9 @@ struct MediaOptions {
   std::uint32_t run_seed = 0;
   std::uint32_t packets_per_stream = 0;
   PhasePlan phases = PhasePlan::even;
-  bool rtcp = false;  ///< also send sender reports
-  io::Duration drain =
-      std::chrono::milliseconds(500);  ///< how long to wait after the last arrival while
-                                       ///< packets are missing
+  bool rtcp = false;                                    ///< also send sender reports
+  io::Duration drain = std::chrono::milliseconds(500);  ///< how long to wait after the last arrival
+                                                        ///< while packets are missing
 };
 
 /// What the media phase itself counts.

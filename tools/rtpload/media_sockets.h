@@ -22,6 +22,7 @@ struct ClockReading {
   io::TimePoint monotonic;    ///< for pacing
   std::uint64_t wall_ns = 0;  ///< for stamps: the kernel's receive stamps are on the wall clock
 };
+/// Both clocks, read one right after the other.
 [[nodiscard]] ClockReading read_clocks() noexcept;
 
 /// Sleeps until an absolute instant, with the precision of the kernel's high-resolution timers;
@@ -74,6 +75,7 @@ class MediaSockets {
     MediaKind kind = MediaKind::rtp;
   };
   static constexpr std::size_t kReadyMax = 256;
+  /// The sockets that have datagrams now; valid until the next call.
   [[nodiscard]] std::span<const Ready> ready() noexcept;
   /// Takes up to kReceiveVectorMax datagrams of one socket; valid until the next call.
   [[nodiscard]] std::span<const ReceivedDatagram> receive(const Ready& from) noexcept;

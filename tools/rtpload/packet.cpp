@@ -133,9 +133,12 @@ ReceivedPacket read_packet(std::span<const std::uint8_t> datagram, const Codec& 
   packet.identity.stream = (static_cast<std::uint32_t>(name[0]) << 16U) | load16(name + 1);
   packet.identity.sequence = load32(name + 3);
   packet.identity.stamp = load32(name + 7);
-  const bool intact = for_each_pattern_byte(
-      codec, run_seed, packet.identity,
-      [payload](std::size_t index, std::uint8_t byte) { return payload[index] == byte; });
+  const bool is_marked = (header[1] & kMarker) != 0;
+  const bool intact = is_marked == (packet.identity.sequence == 0) &&
+                      for_each_pattern_byte(codec, run_seed, packet.identity,
+                                            [payload](std::size_t index, std::uint8_t byte) {
+                                              return payload[index] == byte;
+                                            });
   packet.verdict = intact ? PacketVerdict::valid : PacketVerdict::corrupted;
   return packet;
 }

@@ -40,6 +40,7 @@ struct RtpOrigin {
   std::uint32_t timestamp = 0;
   std::uint32_t ssrc = 0;
 };
+/// Where a stream of this run starts; the same for the same seed.
 [[nodiscard]] RtpOrigin rtp_origin(std::uint32_t run_seed, std::uint32_t stream) noexcept;
 
 /// Writes one packet and returns its size in bytes. `buffer` holds at least kPacketBytesMax.
@@ -63,7 +64,7 @@ struct ReceivedPacket {
   std::uint32_t rtp_timestamp = 0;
 };
 
-/// Checks version, payload type, size, signature and every payload bit.
+/// Checks version, marker, payload type, size, signature and every payload bit.
 [[nodiscard]] ReceivedPacket read_packet(std::span<const std::uint8_t> datagram, const Codec& codec,
                                          std::uint32_t run_seed) noexcept;
 

@@ -48,6 +48,7 @@ class PlaybackChecker {
   PlaybackChecker(const Codec& codec, const Recording& recording, std::uint32_t run_seed,
                   std::uint32_t stream);
 
+  /// Takes one received datagram and compares it with the recording.
   void on_packet(std::span<const std::uint8_t> datagram) noexcept;
   [[nodiscard]] const PlaybackCounters& counters() const noexcept { return counters_; }
   /// What arrived, decoded, with silence where a frame is missing.
