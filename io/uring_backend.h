@@ -82,7 +82,7 @@ class UringBackend final : public Backend {
   void submit() noexcept;
   void recover(int error) noexcept;
 
-  void gather() noexcept;
+  void gather(std::size_t wanted) noexcept;
   /// How many completions were taken; 0 if the pass is full.
   std::uint32_t reap() noexcept;
   void on_completion(const io_uring_cqe& completion) noexcept;

@@ -22,21 +22,15 @@ static_assert(kReceiveHeaderBytes == kHeadroomBytes);
 
 /// The kernel works off no more sockets in one call that need not wait for more completions.
 constexpr std::uint32_t kSocketsPerTurn = 20;
-/// Waiting for more with a deadline that has passed would cost 21 microseconds, another call a
-/// quarter of one. So further calls follow when that limit was reached, as after a standstill,
-/// until a pass has so many datagrams: larger passes don't get cheaper, and the first datagram
-/// waits for the last.
-constexpr std::size_t kGatherMax = 256;
-
 /// Completions taken before the kernel is told that their places are free.
 constexpr std::uint32_t kReleaseChunk = 64;
 
 }  // namespace
 
-void UringBackend::gather() noexcept {
+void UringBackend::gather(std::size_t wanted) noexcept {
   std::uint32_t count = reap();
   // Completions that overflowed come with the next call.
-  while ((count >= kSocketsPerTurn && received_.size() < kGatherMax && ring_->has_pending_work()) ||
+  while ((count >= kSocketsPerTurn && received_.size() < wanted && ring_->has_pending_work()) ||
          (count > 0 && ring_->has_overflow())) {
     ring_->lend(lend_target());
     enter(0, TimePoint{}, 0);

@@ -110,7 +110,6 @@ class UringRing {
   io_uring ring_{};
   bool ring_made_ = false;
   io_uring_buf_ring* buffers_ = nullptr;  // shared with the kernel
-  std::uint16_t buffers_tail_ = 0;
   unsigned completions_head_ = 0;
   std::uint32_t lent_ = 0;
   unsigned enter_flags_ = 0;
