@@ -24,6 +24,8 @@ class Gateway:
     """
 
     def __init__(self, settings=None, backend=None, ports=1000, program=None, preexec=None):
+        if not os.access(PROGRAM, os.X_OK):
+            raise RuntimeError(f"MGW_PROGRAM={PROGRAM!r} is no program")
         self.range = PortRange(ports)
         self.directory = tempfile.TemporaryDirectory(prefix="mgw-interop-")
         self.log_path = os.path.join(self.directory.name, "log")
