@@ -154,6 +154,20 @@ void add_used(std::vector<SummaryLine>& lines, Families& families, std::string_v
   lines.push_back({std::string(title), std::move(value)});
 }
 
+// The values of a label text without the names, for people: "200 CRCX".
+std::string label_values(std::string_view labels) {
+  std::string values;
+  while (!labels.empty()) {
+    const std::string_view label = labels.substr(0, labels.find(','));
+    labels.remove_prefix(std::min(labels.size(), label.size() + 1));
+    const std::string_view value = label.substr(std::min(label.size(), label.find('=') + 1));
+    if (!value.empty()) {
+      values += fmt::format("{}{}", values.empty() ? "" : " ", value);
+    }
+  }
+  return values;
+}
+
 // The sum and, if there are labels, the parts that are not 0.
 void add_parts(std::vector<SummaryLine>& lines, const Family& family, std::string_view title) {
   if (family.empty()) {
@@ -163,7 +177,8 @@ void add_parts(std::vector<SummaryLine>& lines, const Family& family, std::strin
   std::string parts;
   for (const auto& [labels, part] : family.by_labels()) {
     if (!labels.empty() && part != 0) {
-      parts += fmt::format("{}{}: {}", parts.empty() ? "" : "; ", labels, number_text(part));
+      parts += fmt::format("{}{}: {}", parts.empty() ? "" : ", ", label_values(labels),
+                           number_text(part));
     }
   }
   lines.push_back(
@@ -174,7 +189,7 @@ void add_parts(std::vector<SummaryLine>& lines, const Family& family, std::strin
 void add_labels(std::vector<SummaryLine>& lines, const Family& family, std::string_view title) {
   for (const auto& [labels, value] : family.by_labels()) {
     if (value != 0) {
-      lines.push_back({std::string(title), labels});
+      lines.push_back({std::string(title), label_values(labels)});
     }
   }
 }

@@ -17,7 +17,7 @@ constexpr Codec amr(std::string_view name, std::uint8_t frame_type, std::uint16_
                "octet-align=1",
                112,
                static_cast<std::uint16_t>(speech_bytes + 2),
-               {kNoModeRequest, static_cast<std::uint8_t>((frame_type << 3U) | 0x04U)},
+               {kNoModeRequest, static_cast<std::uint8_t>((unsigned{frame_type} << 3U) | 0x04U)},
                2,
                static_cast<std::uint8_t>(0xffU << padding_bits)};
 }

@@ -166,6 +166,7 @@ void run_media(const Options& options, MediaSockets& sockets, LegLookup lookup,
       static_cast<std::uint32_t>(std::lround(options.seconds * kPacketsPerSecond));
   media.phases = options.phases;
   media.rtcp = options.rtcp;
+  media.tick = std::chrono::microseconds(options.tick_us);
   media.drain = std::chrono::milliseconds(options.drain_ms);
   MediaChecker checker(options.codec, run_seed, lookup, std::move(legs));
   RunObserver observer(options, checker);

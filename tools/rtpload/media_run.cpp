@@ -79,7 +79,8 @@ void MediaRun::send_all() {
       next_receive_ = now.monotonic + kReceiveInterval;
       call_observer(now.monotonic);
     } else if (!something_was_due) {
-      sleep_until(std::min(schedule_.next_due(), next_receive_));
+      sleep_until(
+          std::max(now.monotonic + options_.tick, std::min(schedule_.next_due(), next_receive_)));
     }
   }
 }

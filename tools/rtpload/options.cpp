@@ -58,6 +58,10 @@ void add_media_options(CLI::App& app, Options& options, Texts& texts) {
       ->check(CLI::Range(1U, 10'000U));
   app.add_option("--phases", texts.phases, "How streams are spread over 20 ms")
       ->check(CLI::IsMember({"even", "random", "bursts"}));
+  app.add_option(
+         "--tick-us", options.tick_us,
+         "Send together what comes due within so long (default 0: each packet at its instant)")
+      ->check(CLI::Range(0U, 10'000U));
   app.add_flag("--rtcp", options.rtcp, "Also send RTCP sender reports every 5 s");
   app.add_option("--drain-ms", options.drain_ms,
                  "How long nothing must arrive until missing packets are given up")

@@ -50,6 +50,8 @@ struct Options {
   std::uint32_t sockets =
       0;  ///< local socket pairs; 0 = one per leg up to kSocketsPerLegMax legs, else kSharedSockets
   bool progress = false;
+  std::uint32_t tick_us =
+      0;  ///< shortest sleep between two vectors; 0 = every packet at its own instant
   std::uint32_t drain_ms = 500;
   std::uint32_t mgcp_timeout_s = 20;
   std::string play_file;

@@ -93,8 +93,8 @@ std::size_t write_packet(std::span<std::uint8_t> buffer, const Codec& codec, std
   const RtpOrigin origin = rtp_origin(run_seed, identity.stream);
   std::uint8_t* header = buffer.data();
   header[0] = kVersion2;
-  header[1] =
-      static_cast<std::uint8_t>(codec.payload_type | (identity.sequence == 0 ? kMarker : 0U));
+  header[1] = static_cast<std::uint8_t>(unsigned{codec.payload_type} |
+                                        (identity.sequence == 0 ? unsigned{kMarker} : 0U));
   store16(header + 2, static_cast<std::uint16_t>(origin.sequence + identity.sequence));
   store32(header + 4, origin.timestamp + identity.sequence * kSamplesPerPacket);
   store32(header + 8, origin.ssrc);
