@@ -14,6 +14,7 @@ inline constexpr unsigned kIndexShift = 32;
 inline constexpr std::uint64_t kKindMask = std::uint64_t{0xff} << kKindShift;
 inline constexpr std::uint32_t kIndexMask = 0xffffff;
 
+/// Packs the three into one number; `index` is at most kIndexMask.
 [[nodiscard]] constexpr std::uint64_t user_data(RequestKind kind, std::uint32_t index,
                                                 std::uint32_t generation) noexcept {
   return std::uint64_t{static_cast<std::uint8_t>(kind)} << kKindShift |
