@@ -178,6 +178,7 @@ void CallControl::execute(const mgcp::CommandLine& line, Reply reply) {
       return;
     case mgcp::Verb::rqnt:
     case mgcp::Verb::epcf:
+      static_cast<void>(read_parameters(line, reply));
       answer_ok(std::move(reply));  // nothing is detected or configured: there are no events here
       return;
     case mgcp::Verb::ntfy:
@@ -185,6 +186,15 @@ void CallControl::execute(const mgcp::CommandLine& line, Reply reply) {
       answer_error(std::move(reply), {ResponseCode::unknown_command, {}});
       return;
   }
+}
+
+tl::expected<mgcp::Request, ProtocolError> CallControl::read_parameters(
+    const mgcp::CommandLine& line, const Reply& reply) {
+  auto request = mgcp::parse_parameters(line);
+  if (request && !request->acknowledged.empty()) {
+    cache_.acknowledge(reply.key.agent, request->acknowledged);
+  }
+  return request;
 }
 
 CallControl::Error CallControl::check_name(const mgcp::CommandLine& line,

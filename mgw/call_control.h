@@ -141,6 +141,9 @@ class CallControl {
   void on_command(const io::SocketAddress& agent, const mgcp::CommandLine& line,
                   const std::shared_ptr<ReplyGroup>& group);
   void execute(const mgcp::CommandLine& line, Reply reply);
+  /// Reads a command's parameters and does what its `K:` says.
+  [[nodiscard]] tl::expected<mgcp::Request, mgcp::ProtocolError> read_parameters(
+      const mgcp::CommandLine& line, const Reply& reply);
   [[nodiscard]] bool allowed(const io::SocketAddress& agent) const noexcept;
   [[nodiscard]] Error check_name(const mgcp::CommandLine& line, mgcp::EndpointName& name) const;
 

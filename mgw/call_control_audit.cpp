@@ -35,7 +35,7 @@ void CallControl::auep(const mgcp::CommandLine& line, const mgcp::EndpointName& 
     answer_error(std::move(reply), {ResponseCode::endpoint_not_ready, "no free endpoint"});
     return;
   }
-  const auto request = mgcp::parse_parameters(line);
+  const auto request = read_parameters(line, reply);
   if (!request) {
     answer_error(std::move(reply), request.error());
     return;
@@ -61,7 +61,7 @@ void CallControl::auep(const mgcp::CommandLine& line, const mgcp::EndpointName& 
 }
 
 void CallControl::aucx(const mgcp::CommandLine& line, const mgcp::EndpointName& name, Reply reply) {
-  const auto request = mgcp::parse_parameters(line);
+  const auto request = read_parameters(line, reply);
   Error error;
   Connection* connection = nullptr;
   if (!request) {
@@ -112,7 +112,7 @@ void CallControl::aucx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
 }
 
 void CallControl::rsip(const mgcp::CommandLine& line, const mgcp::EndpointName& name, Reply reply) {
-  const auto request = mgcp::parse_parameters(line);
+  const auto request = read_parameters(line, reply);
   if (!request) {
     answer_error(std::move(reply), request.error());
     return;

@@ -188,7 +188,7 @@ void CallControl::crcx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
     answer_error(std::move(reply), {ResponseCode::no_free_endpoint, "no free endpoint"});
     return;
   }
-  const auto request = mgcp::parse_parameters(line);
+  const auto request = read_parameters(line, reply);
   if (!request) {
     answer_error(std::move(reply), request.error());
     return;
@@ -311,7 +311,7 @@ void CallControl::mdcx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
     answer_error(std::move(reply), {ResponseCode::unsupported_function, "MDCX of a wildcard"});
     return;
   }
-  const auto request = mgcp::parse_parameters(line);
+  const auto request = read_parameters(line, reply);
   if (!request) {
     answer_error(std::move(reply), request.error());
     return;
@@ -373,7 +373,9 @@ void CallControl::modify_connection(std::uint32_t number, const mgcp::Request& r
     command->installs.push_back({current.slot, nullptr, std::move(bound->sockets)});
   }
   next.announced = host->announce;
-  negotiate(endpoint, next);
+  if (request.sdp || next.codecs != current.codecs) {  // else what was negotiated holds
+    negotiate(endpoint, next);
+  }
   pending.changed_from = std::make_unique<Connection>(std::exchange(current, std::move(next)));
   pending.endpoint = number;
   append_updates(endpoint, *command);
@@ -452,7 +454,7 @@ void CallControl::dlcx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
     dlcx_wildcard(line, std::move(reply));
     return;
   }
-  const auto request = mgcp::parse_parameters(line);
+  const auto request = read_parameters(line, reply);
   if (!request) {
     answer_error(std::move(reply), request.error());
     return;
@@ -479,7 +481,7 @@ void CallControl::dlcx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
 }
 
 void CallControl::dlcx_wildcard(const mgcp::CommandLine& line, Reply reply) {
-  const auto request = mgcp::parse_parameters(line);
+  const auto request = read_parameters(line, reply);
   if (!request) {
     answer_error(std::move(reply), request.error());
     return;

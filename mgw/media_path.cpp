@@ -230,9 +230,10 @@ void MediaPath::emit_rtcp(const MediaConnection& source, const Route& route,
   }
   io::SocketAddress peer = target.entry.remote_rtcp;
   if (target.learned_source.port() != 0) {
-    peer = target.learned_rtcp.port() != 0
-               ? target.learned_rtcp
-               : target.learned_source.with_port(target.entry.remote_rtcp.port());
+    const std::uint16_t port =
+        target.entry.rtcp_mux ? target.learned_source.port() : target.entry.remote_rtcp.port();
+    peer = target.learned_rtcp.port() != 0 ? target.learned_rtcp
+                                           : target.learned_source.with_port(port);
   }
   if (is_unknown(peer)) {
     drop(target, DropCause::target_unknown);
@@ -369,8 +370,8 @@ std::unique_ptr<MediaConnection> MediaPath::take(std::uint32_t slot) noexcept {
 }
 
 void MediaPath::take_notable(std::vector<std::uint32_t>& report) noexcept {
-  report.clear();
-  std::swap(report, notable_);
+  report.assign(notable_.begin(), notable_.end());
+  notable_.clear();  // keeps its capacity: the packet path does not allocate
 }
 
 }  // namespace mgw

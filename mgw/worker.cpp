@@ -52,6 +52,9 @@ void Worker::apply(std::unique_ptr<MediaCommand> command, io::TimePoint now) {
       // it soon.
       if (MediaConnection* connection = media_.find(update.slot); connection != nullptr) {
         std::swap(connection->entry, update.entry);
+        if (connection->entry.new_description) {
+          expect_new_source(*connection, update.entry.remote_rtp);
+        }
         entry_applied(update.slot, *connection, now);
       }
     }
@@ -124,18 +127,23 @@ bool Worker::install_all(MediaCommand& command, io::TimePoint now) {
   return true;
 }
 
+void Worker::expect_new_source(MediaConnection& connection,
+                               const io::SocketAddress& described_before) noexcept {
+  if (connection.entry.remote_rtp == described_before) {
+    return;  // the same peer told once more: it sends from where it did
+  }
+  connection.refused_source = connection.learned_source;
+  if (connection.refused_source == connection.entry.remote_rtp) {
+    connection.refused_source = io::SocketAddress();
+  }
+  connection.learned_source = io::SocketAddress();
+  connection.learned_rtcp = io::SocketAddress();
+}
+
 void Worker::entry_applied(std::uint32_t slot, MediaConnection& connection, io::TimePoint now) {
   const ForwardingEntry& entry = connection.entry;
   connection.last_activity = now;
   connection.statistics.set_clock_rate(entry.timing.clock_rate_hz);
-  if (entry.new_description) {
-    connection.refused_source = connection.learned_source;
-    if (connection.refused_source == entry.remote_rtp) {
-      connection.refused_source = io::SocketAddress();
-    }
-    connection.learned_source = io::SocketAddress();
-    connection.learned_rtcp = io::SocketAddress();
-  }
   if (entry.keep_alive_now) {
     media_.send_keep_alive(connection);
   }
@@ -249,8 +257,8 @@ void Worker::report_drops(io::TimePoint now) {
   media_.take_notable(notable_);
   for (const std::uint32_t slot : notable_) {
     MediaConnection* connection = media_.find(slot);
-    if (connection == nullptr) {
-      continue;
+    if (connection == nullptr || connection->notable_drops == 0) {
+      continue;  // removed meanwhile, perhaps with a successor in its slot
     }
     MediaEvent event;
     event.kind = MediaEvent::Kind::drops_noted;
