@@ -122,9 +122,9 @@ log stderr
  logging level set-all fatal
 line vty
  no login
- bind 127.0.0.1 {vty}
+ bind {control}
 ctrl
- bind 127.0.0.1 {ctrl}
+ bind {control}
 mgcp
  domain mgw
  bind ip 127.0.0.1
@@ -146,20 +146,14 @@ def start_osmo_mgw(endpoints, cpu=None, log=None):
     configuration = tempfile.NamedTemporaryFile("w", suffix=".cfg", delete=False)
     with configuration:
         configuration.write(
+            # VTY and CTRL ports are fixed: an address of its own keeps them free for others.
             OSMO_MGW_CONFIGURATION.format(
-                port=port, endpoints=endpoints, vty=free_tcp_port(), ctrl=free_tcp_port()
+                port=port, endpoints=endpoints, control=f"127.1.{port >> 8}.{port & 255}"
             )
         )
     return Gateway(
         "osmo-mgw", pinned([program, "-s", "-c", configuration.name], cpu), port, log=log
     )
-
-
-def free_tcp_port():
-    """A TCP port that nobody has at the moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def osmo_mgw_version():
