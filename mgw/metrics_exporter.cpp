@@ -1,11 +1,9 @@
 #include "mgw/metrics_exporter.h"
 
 #include <prometheus/client_metric.h>
-#include <prometheus/collectable.h>
-#include <prometheus/exposer.h>
 #include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
 
-#include <exception>
 #include <functional>
 #include <utility>
 
@@ -17,9 +15,6 @@ using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 using Labels = std::vector<ClientMetric::Label>;
-
-/// Threads that answer scrapes: one for a Prometheus, one for a person.
-constexpr std::size_t kServerThreads = 2;
 
 class Families {
  public:
@@ -202,53 +197,35 @@ void collect_backends(const std::vector<WorkerView>& workers, Families& out) {
   }
 }
 
-class Collector final : public prometheus::Collectable {
- public:
-  explicit Collector(MetricsSources sources) : sources_(std::move(sources)) {}
-
-  [[nodiscard]] std::vector<MetricFamily> Collect() const override {
-    Families out;
-    out.begin(MetricType::Gauge, "mgw_io_backend_info",
-              "The I/O backend in use, and why it is not another one.");
-    out.add(1, {{"backend", sources_.backend}, {"fallback_reason", sources_.fallback_reason}});
-    collect_control(*sources_.control, out);
-    collect_transactions(sources_.control->transactions, out);
-    collect_media(sources_.workers, out);
-    collect_backends(sources_.workers, out);
-    return out.take();
-  }
-
- private:
-  MetricsSources sources_;
-};
+std::string metrics_text(const MetricsSources& sources) {
+  Families out;
+  out.begin(MetricType::Gauge, "mgw_io_backend_info",
+            "The I/O backend in use, and why it is not another one.");
+  out.add(1, {{"backend", sources.backend}, {"fallback_reason", sources.fallback_reason}});
+  collect_control(*sources.control, out);
+  collect_transactions(sources.control->transactions, out);
+  collect_media(sources.workers, out);
+  collect_backends(sources.workers, out);
+  return prometheus::TextSerializer().Serialize(out.take());
+}
 
 }  // namespace
 
-class MetricsExporter::Server {
- public:
-  Server(const io::SocketAddress& address, MetricsSources sources)
-      : exposer_(address.text(), kServerThreads),
-        collector_(std::make_shared<Collector>(std::move(sources))) {
-    exposer_.RegisterCollectable(collector_);
-  }
-
- private:
-  prometheus::Exposer exposer_;
-  std::shared_ptr<Collector> collector_;  // the exposer only keeps a weak reference
-};
-
-MetricsExporter::MetricsExporter(std::unique_ptr<Server> server) : server_(std::move(server)) {}
+MetricsExporter::MetricsExporter(std::unique_ptr<PageServer> server) : server_(std::move(server)) {}
 
 MetricsExporter::~MetricsExporter() = default;
 
 tl::expected<std::unique_ptr<MetricsExporter>, std::string> MetricsExporter::start(
     const io::SocketAddress& address, MetricsSources sources) {
-  try {
-    return std::unique_ptr<MetricsExporter>(
-        new MetricsExporter(std::make_unique<Server>(address, std::move(sources))));
-  } catch (const std::exception& error) {
-    return tl::unexpected(std::string(error.what()));
+  PageServer::Page page;
+  page.path = "/metrics";
+  page.content_type = "text/plain; version=0.0.4; charset=utf-8";
+  page.body = [sources = std::move(sources)] { return metrics_text(sources); };
+  auto server = PageServer::start(address, std::move(page));
+  if (!server) {
+    return tl::unexpected(server.error());
   }
+  return std::unique_ptr<MetricsExporter>(new MetricsExporter(std::move(*server)));
 }
 
 }  // namespace mgw

@@ -1,9 +1,10 @@
 #pragma once
 // The gateway's counters as Prometheus metrics over HTTP. The only code that knows prometheus-cpp.
-// Everything is read at the scrape, on the server's own threads; nothing is counted here.
+// Everything is read at the scrape, on the server's own thread; nothing is counted here.
 
 #include "io/socket_address.h"
 #include "mgw/control_counters.h"
+#include "mgw/page_server.h"
 #include "mgw/worker_pool.h"
 
 #include <tl/expected.hpp>
@@ -35,9 +36,8 @@ class MetricsExporter {
   ~MetricsExporter();
 
  private:
-  class Server;
-  explicit MetricsExporter(std::unique_ptr<Server> server);
-  std::unique_ptr<Server> server_;
+  explicit MetricsExporter(std::unique_ptr<PageServer> server);
+  std::unique_ptr<PageServer> server_;
 };
 
 }  // namespace mgw
