@@ -4,7 +4,9 @@ MGW_PROGRAM is the gateway. promtool checks the format where it is installed.
 """
 
 import shutil
+import socket
 import subprocess
+import time
 import unittest
 
 from support import runner
@@ -14,6 +16,7 @@ from support.media_case import MediaCase
 from support.metrics import SAMPLE
 from support.mutation import Mutator
 from support.rtp import rtp_packet, sender_report, stream
+from support.waiting import PATIENCE
 
 PCMA = ((8, "PCMA/8000"),)
 
@@ -117,6 +120,7 @@ class Exporter(MediaCase):
             match = SAMPLE.match(line)
             if match:
                 name = match[1]
+                self.assertTrue(name.startswith("mgw_"), name)
                 family = name if name in typed else name.rsplit("_", 1)[0]
                 self.assertIn(family, typed)
                 self.assertIn(family, helped)
@@ -131,6 +135,70 @@ class Exporter(MediaCase):
         result = subprocess.run(["promtool", "check", "metrics"], input=text, text=True,
                                 capture_output=True, check=False)
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
+
+
+class Page(unittest.TestCase):
+    """The HTTP server behind the metrics, met by clients that are not Prometheus."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.gateway = Gateway()
+        cls.address = ("127.0.0.1", cls.gateway.settings["metrics.port"])
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.gateway.stop()
+
+    def ask(self, request):
+        with socket.create_connection(self.address, 10) as client:
+            client.sendall(request)
+            data = b""
+            while part := client.recv(65536):
+                data += part
+        return data.decode()
+
+    def test_requests(self):
+        """GET and HEAD of /metrics are served, everything else is refused by its code."""
+        rows = {
+            b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n": 200,
+            b"GET /metrics?name=x HTTP/1.0\r\n\r\n": 200,
+            b"HEAD /metrics HTTP/1.1\r\n\r\n": 200,
+            b"GET / HTTP/1.1\r\n\r\n": 404,
+            b"GET /metricsandmore HTTP/1.1\r\n\r\n": 404,
+            b"POST /metrics HTTP/1.1\r\n\r\n": 405,
+            b"GET /metrics\r\n\r\n": 400,
+            b"\0\0\0\0\r\n\r\n": 400,
+            b"GET /metrics HTTP/1.1\r\nX: " + b"x" * 8192: 431,
+        }
+        for request, code in rows.items():
+            with self.subTest(request[:40]):
+                answer = self.ask(request)
+                self.assertRegex(answer, rf"^HTTP/1.1 {code} ")
+                head, _, body = answer.partition("\r\n\r\n")
+                self.assertEqual(body == "", request.startswith(b"HEAD"))
+                if body:
+                    self.assertIn(f"Content-Length: {len(body)}\r\n", head + "\r\n")
+
+    def test_in_parts(self):
+        """A request that comes in parts is answered after its last."""
+        with socket.create_connection(self.address, 10) as client:
+            for part in (b"GET /met", b"rics HTTP/1.1\r\n", b"Host: x\r\n\r"):
+                client.sendall(part)
+                self.assertGreater(self.gateway.metrics().total("mgw_endpoints"), 0)
+            client.sendall(b"\n")
+            self.assertTrue(client.recv(65536).startswith(b"HTTP/1.1 200 "))
+
+    def test_silent_clients(self):
+        """Connections without a request keep nobody else out, nor the gateway from ending."""
+        gateway = Gateway()
+        address = ("127.0.0.1", gateway.settings["metrics.port"])
+        silent = [socket.create_connection(address, 10) for _ in range(10)]
+        self.assertGreater(gateway.metrics().total("mgw_endpoints"), 0)
+        start = time.monotonic()
+        gateway.stop()
+        self.assertLess(time.monotonic() - start, PATIENCE)
+        for client in silent:
+            client.close()
 
 
 runner.for_each_backend(globals(), Exporter)
