@@ -274,13 +274,14 @@ void CallControl::close_group(ReplyGroup& group) {
 
 // --- workers
 
-void CallControl::submit(std::uint32_t worker, std::unique_ptr<MediaCommand> command,
-                         Pending pending) {
+std::uint64_t CallControl::submit(std::uint32_t worker, std::unique_ptr<MediaCommand> command,
+                                  Pending pending) {
   const std::uint64_t ticket = next_ticket_++;
   command->ticket = ticket;
   pending.outstanding = 1;
   pending_.emplace(ticket, std::move(pending));
   parts_.media.submit(worker, std::move(command));
+  return ticket;
 }
 
 void CallControl::submit_removals(std::vector<std::unique_ptr<MediaCommand>> commands,
@@ -326,11 +327,14 @@ void CallControl::on_media_event(std::uint32_t worker, MediaEvent&& event) {
     return;  // removed meanwhile
   }
   const auto [number, id] = owners[event.slot];
-  const Endpoint* endpoint = trunk_.find(number);
+  Endpoint* endpoint = trunk_.find(number);
   if (event.kind == MediaEvent::Kind::drops_noted) {
     io::log(LogLevel::notice, "rtp", "dropped packets={} cause={} endpoint={} conn={:08X} call={}",
             event.count, to_string(event.cause), endpoint_name(number), id, endpoint->call_id);
     return;
+  }
+  if (pending_.contains(endpoint->find(id)->last_command)) {
+    return;  // an MDCX crossed with the timeout and begins a new time limit
   }
   io::log(LogLevel::notice, "rtp", "connection timed out endpoint={} conn={:08X} call={}",
           endpoint_name(number), id, endpoint->call_id);

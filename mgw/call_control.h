@@ -177,7 +177,9 @@ class CallControl {
                          Pending& pending);
   void remove_all(std::uint32_t number, MediaCommand& command, Pending& pending);
   void append_updates(const Endpoint& endpoint, MediaCommand& command) const;
-  void submit(std::uint32_t worker, std::unique_ptr<MediaCommand> command, Pending pending);
+  /// Returns the command's ticket.
+  std::uint64_t submit(std::uint32_t worker, std::unique_ptr<MediaCommand> command,
+                       Pending pending);
   void submit_removals(std::vector<std::unique_ptr<MediaCommand>> commands, Pending pending);
   void finish(Pending& pending);
   void undo(Pending& pending);

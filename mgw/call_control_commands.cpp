@@ -280,6 +280,7 @@ void CallControl::add_connection(std::uint32_t number, const mgcp::Request& requ
   auto media = std::make_unique<MediaConnection>();
   media->name = name + " " + id;
   media->entry = std::move(command->updates.back().entry);  // the newest connection is the last one
+  media->entry.commanded = true;
   media->entry.new_description = request.sdp.has_value();
   media->entry.keep_alive_now = keeps_alive(added);
   command->updates.pop_back();
@@ -381,6 +382,7 @@ void CallControl::modify_connection(std::uint32_t number, const mgcp::Request& r
   append_updates(endpoint, *command);
   for (MediaUpdate& update : command->updates) {
     if (update.slot == current.slot) {
+      update.entry.commanded = true;
       update.entry.new_description = request.sdp.has_value();
       update.entry.keep_alive_now = keeps_alive(current);
     }
@@ -395,7 +397,7 @@ void CallControl::modify_connection(std::uint32_t number, const mgcp::Request& r
           endpoint_name(number), current.id_text(), endpoint.call_id, reply.key.transaction_id,
           current.remote_rtp().text());
   pending.reply = std::move(reply);
-  submit(endpoint.worker, std::move(command), std::move(pending));
+  current.last_command = submit(endpoint.worker, std::move(command), std::move(pending));
 }
 
 // --- DLCX

@@ -36,9 +36,10 @@ struct Connection {
   std::size_t other_media_before = 0;
   std::string remote_description;  ///< the last SDP as it came, for audits
 
-  io::SocketAddress local;      ///< where the RTP socket is bound
-  io::SocketAddress announced;  ///< the address in the answer's SDP, port as `local`
-  PortPool* ports = nullptr;    ///< where the pair came from
+  io::SocketAddress local;         ///< where the RTP socket is bound
+  io::SocketAddress announced;     ///< the address in the answer's SDP, port as `local`
+  PortPool* ports = nullptr;       ///< where the pair came from
+  std::uint64_t last_command = 0;  ///< ticket of the last MDCX; it may still be under way
 
   /// Where RTP is sent; family none or port 0 when nothing is to be sent.
   [[nodiscard]] io::SocketAddress remote_rtp() const noexcept {

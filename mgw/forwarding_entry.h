@@ -44,6 +44,7 @@ struct ForwardingEntry {
   bool receives = false;               ///< the mode takes media from the peer
   bool omit_rtcp = false;              ///< no RTCP is sent to the peer
   bool rtcp_mux = false;               ///< RTCP is sent from the RTP socket (RFC 5761)
+  bool commanded = false;              ///< the call agent changed this very connection
   bool new_description = false;        ///< a new SDP came: a latched source is learned anew
   bool keep_alive_now = false;         ///< send a keep-alive datagram when this entry is applied
   io::Duration keep_alive_interval{};  ///< and again so often; 0 = not

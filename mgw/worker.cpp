@@ -142,7 +142,9 @@ void Worker::expect_new_source(MediaConnection& connection,
 
 void Worker::entry_applied(std::uint32_t slot, MediaConnection& connection, io::TimePoint now) {
   const ForwardingEntry& entry = connection.entry;
-  connection.last_activity = now;
+  if (entry.commanded) {
+    connection.last_activity = now;
+  }
   connection.statistics.set_clock_rate(entry.timing.clock_rate_hz);
   if (entry.keep_alive_now) {
     media_.send_keep_alive(connection);
@@ -150,9 +152,10 @@ void Worker::entry_applied(std::uint32_t slot, MediaConnection& connection, io::
   if (slot >= slot_timers_.size()) {
     slot_timers_.resize(std::max<std::size_t>(slot + 1U, 2 * slot_timers_.size()));
   }
+  const io::TimePoint timeout_at = connection.last_activity + entry.connection_timeout;
   if (entry.connection_timeout > io::Duration::zero() &&
-      slot_timers_[slot].timeout_at > now + entry.connection_timeout) {
-    arm(TimerKind::connection_timeout, slot, now + entry.connection_timeout);
+      slot_timers_[slot].timeout_at > timeout_at) {
+    arm(TimerKind::connection_timeout, slot, timeout_at);
   }
   if (entry.keep_alive_interval > io::Duration::zero() &&
       slot_timers_[slot].keep_alive_at > now + entry.keep_alive_interval) {
