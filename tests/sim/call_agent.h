@@ -49,6 +49,8 @@ class CallAgent final : public Actor {
   void send_raw(std::string_view datagram);
   /// Stops repeating anything.
   void give_up() { waiting_.clear(); }
+  /// Forgets all answers: ids may be used again.
+  void forget() { records_.clear(); }
   /// Whether commands are repeated until they are answered; at first they are.
   void repeat(bool wanted) { repeats_ = wanted; }
 

@@ -34,6 +34,7 @@ class WorkerBench {
     entry.remote_rtp = peer.local();
     entry.remote_rtcp = peer.local().with_port(static_cast<std::uint16_t>(peer.local().port() + 1));
     entry.receives = true;
+    entry.commanded = true;
     entry.source_types.set(8, 0);
     entry.target_types.set_target(0, {8, rtp::Conversion::none});
     for (const std::uint32_t target : targets) {

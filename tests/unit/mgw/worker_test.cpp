@@ -123,6 +123,19 @@ TEST_CASE("a silent connection is reported once, after its time; media, RTCP and
   CHECK(timeouts == 1);
 }
 
+TEST_CASE("a change that was meant for another connection does not count as activity") {
+  WorkerBench bench;
+  sim::RtpPeer& peer = bench.add_peer(0);
+  auto entry = WorkerBench::entry_for(peer, {});
+  entry.connection_timeout = 1s;
+  bench.install(0, entry);
+  bench.run_for(900ms);
+  entry.commanded = false;
+  bench.update(0, entry);
+  bench.run_for(100ms);
+  CHECK(bench.counters().connection_timeouts.value() == 1);
+}
+
 TEST_CASE("a successor in the slot has its own time, and timers don't pile up") {
   WorkerBench bench;
   sim::RtpPeer& peer = bench.add_peer(0);
