@@ -127,7 +127,7 @@ class ConnectionTimeout(MediaCase):
         self.assert_arrived(leg, leg, {0: 0, 112: 112})
         self.assertEqual(self.gateway.metrics().total("mgw_connections"), 1)
         wait_for(lambda: port_is_closed("127.0.0.1", leg.port, 0.05),
-                 "the port of the silent connection is closed", 5)
+                 "the port of the silent connection is closed", 2.5)
         wait_for(lambda: port_is_closed("127.0.0.1", leg.port + 1, 0.05), "and its RTCP port", 5)
         self.assertEqual(self.agent.dlcx(self.call.endpoint).code, 515)
         metrics = self.gateway.metrics()
