@@ -7,12 +7,14 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstring>
 #include <utility>
 
 namespace mgw {
@@ -28,6 +30,20 @@ constexpr int kBurstMax = 128;
 /// takes about 1.3 KiB of it.
 constexpr int kReceiveBufferBytes = 4 * 1024 * 1024;
 constexpr std::size_t kDatagramBytesMax = 65536;
+
+/// The sender's address. On a socket that serves both families an IPv4 sender is written in IPv6;
+/// the rest of the gateway, and sendto, know it as IPv4.
+io::SocketAddress sender(const sockaddr_in6& peer, socklen_t size) noexcept {
+  constexpr std::size_t kMappedPrefixBytes = 12;
+  if (peer.sin6_family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&peer.sin6_addr)) {
+    return io::SocketAddress::from_kernel(&peer, size);
+  }
+  sockaddr_in ipv4{};
+  ipv4.sin_family = AF_INET;
+  ipv4.sin_port = peer.sin6_port;
+  std::memcpy(&ipv4.sin_addr, peer.sin6_addr.s6_addr + kMappedPrefixBytes, sizeof(ipv4.sin_addr));
+  return io::SocketAddress::from_kernel(&ipv4, sizeof(ipv4));
+}
 
 }  // namespace
 
@@ -63,7 +79,7 @@ struct AsioFront::Loop {
         }
         continue;  // an ICMP error of an earlier answer: read on
       }
-      handlers.on_datagram(io::SocketAddress::from_kernel(&peer, peer_size),
+      handlers.on_datagram(sender(peer, peer_size),
                            {datagram.data(), static_cast<std::size_t>(size)});
     }
     handlers.on_burst_end();

@@ -163,6 +163,9 @@ class CallControl {
                       std::unique_ptr<Connection> connection, BoundPair bound, Reply reply);
   void modify_connection(std::uint32_t number, const mgcp::Request& request, Connection& current,
                          Reply reply);
+  /// Where the sockets of `current` are to be when it becomes `next`.
+  [[nodiscard]] tl::expected<LocalHost, mgcp::ProtocolError> local_host(
+      const Connection& current, const Connection& next, const io::SocketAddress& agent);
   void remove_calls(std::uint32_t first, std::uint32_t last,
                     std::optional<std::string_view> call_id, Pending pending);
   static void write_ok(std::string& out, mgcp::TransactionId transaction_id);

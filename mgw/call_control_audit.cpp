@@ -75,6 +75,9 @@ void CallControl::aucx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
     connection = id ? trunk_.find(name.number)->find(*id) : nullptr;
     if (connection == nullptr) {
       error = ProtocolError{ResponseCode::incorrect_connection_id, {}};
+    } else if (!parts_.media.has_room(trunk_.find(name.number)->worker)) {
+      counters_.transactions_refused.add();
+      error = ProtocolError{ResponseCode::transient_error, "too many commands under way"};
     }
   }
   if (error) {

@@ -278,7 +278,6 @@ void CallControl::add_connection(std::uint32_t number, const mgcp::Request& requ
   auto command = std::make_unique<MediaCommand>();
   append_updates(endpoint, *command);
   auto media = std::make_unique<MediaConnection>();
-  media->name = name + " " + id;
   media->entry = std::move(command->updates.back().entry);  // the newest connection is the last one
   media->entry.commanded = true;
   media->entry.new_description = request.sdp.has_value();
@@ -344,6 +343,18 @@ void CallControl::mdcx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
   modify_connection(name.number, *request, *current, std::move(reply));
 }
 
+tl::expected<LocalHost, ProtocolError> CallControl::local_host(const Connection& current,
+                                                               const Connection& next,
+                                                               const io::SocketAddress& agent) {
+  // Only another peer is a reason to move: not hold (0.0.0.0), a mode, or a route that changed.
+  const bool on_hold =
+      next.remote_host.is_unspecified() && next.remote_host.family() == current.local.family();
+  if (on_hold || next.remote_host.same_host(current.remote_host)) {
+    return LocalHost{current.local.with_port(0), current.announced};
+  }
+  return local_media_.choose(next.remote_host, agent);
+}
+
 void CallControl::modify_connection(std::uint32_t number, const mgcp::Request& request,
                                     Connection& current, Reply reply) {
   Endpoint& endpoint = *trunk_.find(number);
@@ -352,7 +363,7 @@ void CallControl::modify_connection(std::uint32_t number, const mgcp::Request& r
     answer_error(std::move(reply), *error);
     return;
   }
-  const auto host = local_media_.choose(next.remote_host, reply.key.agent);
+  const auto host = local_host(current, next, reply.key.agent);
   if (!host) {
     answer_error(std::move(reply), host.error());
     return;

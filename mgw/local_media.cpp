@@ -74,21 +74,22 @@ std::optional<SocketAddress> LocalMedia::host_for(AddressFamily family, const So
   if (own && !own->is_unspecified()) {
     return *own;
   }
-  if (!own && mgcp_bind_ && mgcp_bind_->family() == family && !mgcp_bind_->is_unspecified()) {
+  const bool mgcp_has_family = mgcp_bind_ && mgcp_bind_->family() == family;
+  if (!own && mgcp_has_family && !mgcp_bind_->is_unspecified()) {
     return *mgcp_bind_;
   }
-  if (!own && family == AddressFamily::ipv6) {
+  if (!own && !mgcp_has_family && family == AddressFamily::ipv6) {
     return std::nullopt;
   }
-  // Nothing or "any" is configured: 0.0.0.0 can't be announced, so the address is that of the way
-  // to the peer, or as long as that is unknown to the agent.
+  // Nothing or "any" is configured, which can't be announced: the address is that of the way to the
+  // peer, or as long as that is unknown to the agent.
   const SocketAddress& towards = remote_known ? remote : agent;
   if (towards.family() == family) {
     if (const auto source = factory_.route_source(towards)) {
       return *source;
     }
   }
-  return own;
+  return std::nullopt;
 }
 
 tl::expected<BoundPair, ProtocolError> LocalMedia::bind(const SocketAddress& host,

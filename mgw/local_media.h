@@ -38,7 +38,7 @@ class LocalMedia {
   LocalMedia(const conf::Config& config, io::SocketFactory& factory);
 
   /// The local address towards `remote` (family none = not known yet) for a leg set up by `agent`.
-  /// Refused with 505 if there is none of that family.
+  /// Refused with 505 if there is none of that family, or no way there where the way decides.
   [[nodiscard]] tl::expected<LocalHost, mgcp::ProtocolError> choose(const io::SocketAddress& remote,
                                                                     const io::SocketAddress& agent);
 

@@ -10,9 +10,7 @@
 #include "rtp/stream_statistics.h"
 #include "rtp/timeline.h"
 
-#include <array>
 #include <cstdint>
-#include <string>
 
 namespace mgw {
 
@@ -61,7 +59,6 @@ struct MediaConnection {
   io::TimePoint last_activity;      ///< of the last accepted packet or command
   std::uint32_t notable_drops = 0;  ///< since the last report
   DropCause notable_cause = DropCause::unknown_source;
-  std::string name;  ///< for log lines: endpoint and connection id
 
   /// The state of the counters now.
   [[nodiscard]] ConnectionCounters counters() const noexcept {

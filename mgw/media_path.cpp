@@ -28,6 +28,26 @@ bool is_unknown(const io::SocketAddress& address) noexcept {
   return address.port() == 0 || address.is_unspecified();
 }
 
+/// Where RTP for the peer goes: to where a latched one sends from, else to where it asked for.
+const io::SocketAddress& rtp_peer(const MediaConnection& connection) noexcept {
+  return connection.learned_source.port() != 0 ? connection.learned_source
+                                               : connection.entry.remote_rtp;
+}
+
+/// The same for RTCP; a latched peer that sent none yet is guessed to have it on the announced
+/// port.
+io::SocketAddress rtcp_peer(const MediaConnection& connection) noexcept {
+  const ForwardingEntry& entry = connection.entry;
+  if (connection.learned_source.port() == 0) {
+    return entry.remote_rtcp;
+  }
+  if (connection.learned_rtcp.port() != 0) {
+    return connection.learned_rtcp;
+  }
+  return entry.rtcp_mux ? connection.learned_source
+                        : connection.learned_source.with_port(entry.remote_rtcp.port());
+}
+
 /// Whether a packet of an announced AMR payload type is packed as announced.
 bool keeps_announced_format(const ForwardingEntry& entry, const rtp::RtpHeader& header,
                             const io::Datagram& datagram) noexcept {
@@ -147,8 +167,7 @@ void MediaPath::emit_rtp(const MediaConnection& source, const Route& route, rtp:
     return;
   }
   MediaConnection& target = *found;
-  const io::SocketAddress& peer =
-      target.learned_source.port() != 0 ? target.learned_source : target.entry.remote_rtp;
+  const io::SocketAddress& peer = rtp_peer(target);
   if (is_unknown(peer)) {
     drop(target, DropCause::target_unknown);
     return;
@@ -228,13 +247,7 @@ void MediaPath::emit_rtcp(const MediaConnection& source, const Route& route,
     drop(target, DropCause::rtcp_omitted);
     return;
   }
-  io::SocketAddress peer = target.entry.remote_rtcp;
-  if (target.learned_source.port() != 0) {
-    const std::uint16_t port =
-        target.entry.rtcp_mux ? target.learned_source.port() : target.entry.remote_rtcp.port();
-    peer = target.learned_rtcp.port() != 0 ? target.learned_rtcp
-                                           : target.learned_source.with_port(port);
-  }
+  const io::SocketAddress peer = rtcp_peer(target);
   if (is_unknown(peer)) {
     drop(target, DropCause::target_unknown);
     return;
@@ -306,9 +319,9 @@ void MediaPath::send_keep_alive(MediaConnection& connection) noexcept {
     counters_.generated.add();
     send(socket, peer, std::move(datagram));
   };
-  send_one(connection.rtp_socket, entry.remote_rtp);
+  send_one(connection.rtp_socket, rtp_peer(connection));
   if (!entry.omit_rtcp && !entry.rtcp_mux) {
-    send_one(connection.rtcp_socket, entry.remote_rtcp);
+    send_one(connection.rtcp_socket, rtcp_peer(connection));
   }
 }
 

@@ -21,7 +21,7 @@ Worker::Worker(io::Backend& backend, io::BufferPool& pool, const io::Clock& cloc
     : backend_(backend), clock_(clock), queues_(queues), signal_(signal), media_(backend, pool) {}
 
 bool Worker::run_pass(io::TimePoint latest) {
-  const io::PassResult result = backend_.pass(std::min(latest, timers_.next_expiry()));
+  const io::PassResult result = backend_.pass(std::min(latest, next_timer()));
   const io::TimePoint now = clock_.now();
   bool busy = !result.received.empty() || !result.events.empty();
   media_.forward(result.received, now);

@@ -10,6 +10,7 @@
 #include "mgw/media_command.h"
 #include "mgw/media_path.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -52,8 +53,11 @@ class Worker {
   /// One pass: sends what the last one left, waits (no longer than `latest`), applies commands,
   /// forwards what came, runs timers. Returns true if there was anything to do.
   bool run_pass(io::TimePoint latest);
-  /// When a timer is due next; io::kNever if none is. For a simulation's loop.
-  [[nodiscard]] io::TimePoint next_timer() const noexcept { return timers_.next_expiry(); }
+  /// When a timer or a report of drops is due next; io::kNever if none is.
+  [[nodiscard]] io::TimePoint next_timer() const noexcept {
+    return media_.has_notable() ? std::min(next_report_, timers_.next_expiry())
+                                : timers_.next_expiry();
+  }
   /// Removes all connections and runs passes until the kernel has let go of their sockets. Used at
   /// shutdown, when the control thread sends no more commands.
   void close_all();

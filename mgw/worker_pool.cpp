@@ -9,15 +9,13 @@
 #include <bit>
 #include <condition_variable>
 #include <mutex>
+#include <new>
+#include <optional>
 #include <stdexcept>
 
 namespace mgw {
 
 namespace {
-
-/// A pass without anything to do comes back at least this often: no timer of the gateway is that
-/// long.
-constexpr io::Duration kIdlePass = std::chrono::hours(1);
 
 void name_thread(std::uint32_t number) {
   const std::string name = "mgw-worker-" + std::to_string(number);
@@ -107,16 +105,22 @@ WorkerPool::~WorkerPool() {
 void WorkerPool::run(Thread& thread, const conf::Config& config, io::BackendChoice choice) {
   name_thread(thread.number);
   place_thread(config.workers, thread.number);
-  io::BufferPool pool(buffers_per_worker(config), config.io.buffer_bytes);
+  std::optional<io::BufferPool> pool;
   io::BackendOptions options;
   options.coalesce_us = static_cast<std::uint32_t>(config.io.coalescing.count());
   std::string error;
-  const std::unique_ptr<io::Backend> backend = io::make_backend(choice, pool, options, error);
+  std::unique_ptr<io::Backend> backend;
+  try {
+    pool.emplace(buffers_per_worker(config), config.io.buffer_bytes);
+    backend = io::make_backend(choice, *pool, options, error);
+  } catch (const std::bad_alloc&) {
+    error = "no memory for io.buffers packet buffers of io.buffer-bytes";
+  }
   FunctionSignal signal(on_events_);
   std::unique_ptr<Worker> worker;
   if (backend != nullptr) {
-    worker = std::make_unique<Worker>(*backend, pool, thread.clock, thread.queues, signal);
-    thread.view = {&worker->counters(), &backend->counters(), pool.slots(), &thread.buffers_free};
+    worker = std::make_unique<Worker>(*backend, *pool, thread.clock, thread.queues, signal);
+    thread.view = {&worker->counters(), &backend->counters(), pool->slots(), &thread.buffers_free};
   }
   {
     const std::lock_guard lock(thread.start_mutex);
@@ -129,8 +133,8 @@ void WorkerPool::run(Thread& thread, const conf::Config& config, io::BackendChoi
     return;
   }
   while (!thread.stopping.load(std::memory_order_acquire)) {
-    worker->run_pass(thread.clock.now() + kIdlePass);
-    thread.buffers_free.set(pool.available());
+    worker->run_pass(io::kNever);
+    thread.buffers_free.set(pool->available());
   }
   worker->close_all();
 }

@@ -51,6 +51,20 @@ TEST_CASE("hand-over moves a leg to its new peer; the old one is heard and serve
   }
 }
 
+TEST_CASE("a leg on hold keeps its address and ports, also where the way to the peer chose them") {
+  auto config = sim::small_config();
+  config.rtp.bind = "192.0.2.200";
+  config.rtp.ip_probing = true;
+  Scene scene(config);
+  const Call call(scene);
+  CHECK(call.a.answer.sdp_line("c=IN IP4 ") == sim::kGatewayHost);
+  const auto held = scene.mdcx(call.a, "\r\nv=0\r\nc=IN IP4 0.0.0.0\r\nm=audio 6000 RTP/AVP 8\r\n");
+  CHECK(held.media() == call.a.answer.media());
+  const auto resumed = scene.mdcx(call.a, call.a.peer->sdp("8"));
+  CHECK(resumed.media() == call.a.answer.media());
+  CHECK(talk(scene, call.a, call.b, 5));
+}
+
 TEST_CASE("a leg that moves to IPv6 is bound and announced there, and media cross the families") {
   auto config = sim::small_config();
   config.rtp.bind_v6 = sim::kGatewayHost6;

@@ -136,6 +136,37 @@ TEST_CASE("a change that was meant for another connection does not count as acti
   CHECK(bench.counters().connection_timeouts.value() == 1);
 }
 
+TEST_CASE("drops are told within a second, also when nothing comes after them") {
+  WorkerBench bench;
+  bench.install(0, WorkerBench::entry_for(bench.add_peer(0), {}));
+  sim::RtpPeer& stranger = bench.add_peer(0);
+  stranger.send_packet(8);
+  bench.run_for(100ms);
+  CHECK(bench.events.size() == 1);
+  stranger.send_packet(8);
+  stranger.send_packet(8);
+  bench.run_for(1s);
+  REQUIRE(bench.events.size() == 2);
+  CHECK(bench.events[1].kind == MediaEvent::Kind::drops_noted);
+  CHECK(bench.events[1].count == 2);
+}
+
+TEST_CASE("the keep-alive of a latched leg goes to where its peer was found") {
+  WorkerBench bench;
+  sim::RtpPeer& announced = bench.add_peer(0);
+  sim::RtpPeer& found = bench.add_peer(0);
+  auto entry = WorkerBench::entry_for(announced, {});
+  entry.source = mgw::SourceCheck::latch;
+  entry.keep_alive_interval = 1s;
+  bench.install(0, entry);
+  bench.run_for(1s);
+  CHECK(announced.keep_alives() == 1);
+  found.send_packet(8);
+  bench.run_for(1s);
+  CHECK(announced.keep_alives() == 1);
+  CHECK(found.keep_alives() == 1);
+}
+
 TEST_CASE("a successor in the slot has its own time, and timers don't pile up") {
   WorkerBench bench;
   sim::RtpPeer& peer = bench.add_peer(0);
