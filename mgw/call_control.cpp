@@ -409,6 +409,9 @@ void CallControl::undo(Pending& pending) {
     }
     *connection = *pending.changed_from;
   }
+  if (Connection* partner = endpoint->find(pending.partner); partner != nullptr) {
+    partner->selected_codec = pending.partner_codec;
+  }
   give_back(pending.on_failure);
   if (endpoint->connections.empty()) {
     --workers_[endpoint->worker].endpoints;

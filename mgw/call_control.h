@@ -131,6 +131,8 @@ class CallControl {
     std::uint32_t endpoint = 0;          ///< of `created` or `changed`
     std::uint32_t created = 0;           ///< connection id to delete again on failure; 0 = none
     std::unique_ptr<Connection> changed_from;  ///< connection to restore on failure
+    std::uint32_t partner = 0;                 ///< connection whose selected codec to restore
+    std::size_t partner_codec = 0;
     int error = 0;
     std::optional<ConnectionCounters> counters;
   };
@@ -157,7 +159,8 @@ class CallControl {
 
   [[nodiscard]] Error admit_crcx(const mgcp::Request& request, const Endpoint& endpoint) const;
   [[nodiscard]] Error apply_request(const mgcp::Request& request, Connection& connection);
-  void negotiate(Endpoint& endpoint, Connection& connection) const;
+  /// Selects the codecs of `connection` and of its partner; `pending` keeps the partner's old one.
+  static void negotiate(Endpoint& endpoint, Connection& connection, Pending& pending);
   void make_way(std::uint32_t number, const mgcp::Request& request);
   void add_connection(std::uint32_t number, const mgcp::Request& request, bool wildcard,
                       std::unique_ptr<Connection> connection, BoundPair bound, Reply reply);
@@ -176,6 +179,9 @@ class CallControl {
   /// `connection` becomes the one that is meant; it stays null if all of the endpoint are.
   [[nodiscard]] static Error check_deletion(const mgcp::Request& request, Endpoint& endpoint,
                                             Connection*& connection);
+  /// Takes one connection out of its endpoint; the endpoint is left to the caller.
+  void detach_connection(std::uint32_t number, std::uint32_t id, MediaCommand& command,
+                         Pending& pending);
   void remove_connection(std::uint32_t number, std::uint32_t id, MediaCommand& command,
                          Pending& pending);
   void remove_all(std::uint32_t number, MediaCommand& command, Pending& pending);

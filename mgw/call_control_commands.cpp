@@ -98,7 +98,7 @@ CallControl::Error CallControl::apply_request(const mgcp::Request& request,
   return std::nullopt;
 }
 
-void CallControl::negotiate(Endpoint& endpoint, Connection& connection) const {
+void CallControl::negotiate(Endpoint& endpoint, Connection& connection, Pending& pending) {
   connection.selected_codec = 0;
   const Connection* partner = negotiation_partner(endpoint, connection);
   if (partner == nullptr) {
@@ -107,6 +107,8 @@ void CallControl::negotiate(Endpoint& endpoint, Connection& connection) const {
   }
   const CodecPair pair = select_codecs(connection.codecs, partner->codecs);
   connection.selected_codec = pair.own;
+  pending.partner = partner->id;
+  pending.partner_codec = partner->selected_codec;
   endpoint.find(partner->id)->selected_codec = pair.other;
 }
 
@@ -260,11 +262,11 @@ void CallControl::add_connection(std::uint32_t number, const mgcp::Request& requ
   endpoint.ignore_call_id = endpoint.ignore_call_id || request.ignore_call_id;
   connection->slot = take_slot(worker);
   workers_[worker].owners[connection->slot] = {number, connection->id};
-  negotiate(endpoint, *connection);
+  Pending pending;
+  negotiate(endpoint, *connection, pending);
   Connection& added = *endpoint.connections.emplace_back(std::move(connection));
   counters_.connections.set(counters_.connections.value() + 1);
 
-  Pending pending;
   const std::string id = added.id_text();
   const std::string name = endpoint_name(number);
   const std::string description = describe(endpoint, added);
@@ -386,7 +388,7 @@ void CallControl::modify_connection(std::uint32_t number, const mgcp::Request& r
   }
   next.announced = host->announce;
   if (request.sdp || next.codecs != current.codecs) {  // else what was negotiated holds
-    negotiate(endpoint, next);
+    negotiate(endpoint, next, pending);
   }
   pending.changed_from = std::make_unique<Connection>(std::exchange(current, std::move(next)));
   pending.endpoint = number;
@@ -413,7 +415,7 @@ void CallControl::modify_connection(std::uint32_t number, const mgcp::Request& r
 
 // --- DLCX
 
-void CallControl::remove_connection(std::uint32_t number, std::uint32_t id, MediaCommand& command,
+void CallControl::detach_connection(std::uint32_t number, std::uint32_t id, MediaCommand& command,
                                     Pending& pending) {
   Endpoint& endpoint = *trunk_.find(number);
   const Connection* connection = endpoint.find(id);
@@ -426,6 +428,12 @@ void CallControl::remove_connection(std::uint32_t number, std::uint32_t id, Medi
       {endpoint.worker, connection->slot, connection->ports, connection->local.port()});
   std::erase_if(endpoint.connections, [id](const auto& candidate) { return candidate->id == id; });
   counters_.connections.set(counters_.connections.value() - 1);
+}
+
+void CallControl::remove_connection(std::uint32_t number, std::uint32_t id, MediaCommand& command,
+                                    Pending& pending) {
+  detach_connection(number, id, command, pending);
+  const Endpoint& endpoint = *trunk_.find(number);
   if (endpoint.connections.empty()) {
     --workers_[endpoint.worker].endpoints;
     trunk_.release(number);
@@ -436,9 +444,12 @@ void CallControl::remove_connection(std::uint32_t number, std::uint32_t id, Medi
 
 void CallControl::remove_all(std::uint32_t number, MediaCommand& command, Pending& pending) {
   Endpoint& endpoint = *trunk_.find(number);
+  MGW_ASSERT(!endpoint.connections.empty());
   while (!endpoint.connections.empty()) {
-    remove_connection(number, endpoint.connections.back()->id, command, pending);
+    detach_connection(number, endpoint.connections.back()->id, command, pending);
   }
+  --workers_[endpoint.worker].endpoints;
+  trunk_.release(number);
 }
 
 CallControl::Error CallControl::check_deletion(const mgcp::Request& request, Endpoint& endpoint,

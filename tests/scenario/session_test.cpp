@@ -425,6 +425,27 @@ TEST_CASE("a worker that can't take the sockets over has the leg undone, the cal
   CHECK(scene.crcx(kWildcard, kPlain).code == 200);
 }
 
+TEST_CASE("a leg that a worker could not take over has not changed its partner's codec either") {
+  sim::WorldOptions options;
+  options.plane.sockets_max = 3;
+  Scene scene(sim::small_config(), options);
+  const Leg leg = scene.add_leg(with("0 3"));
+  const std::string before = audit(scene, leg);
+  sim::RtpPeer& peer = scene.world.add_peer();
+  CHECK(scene.crcx(kEndpoint, "C: 1\r\nM: sendrecv\r\n" + peer.sdp("3")).code == 500);
+  CHECK(audit(scene, leg) == before);
+}
+
+TEST_CASE("deleting a whole call does not first tell its legs of each other's end") {
+  Scene scene;
+  for (int i = 0; i < 6; ++i) {
+    scene.add_leg();
+  }
+  const std::uint64_t before = scene.world.plane().entries();
+  CHECK(scene.dlcx(kEndpoint).code == 200);
+  CHECK(scene.world.plane().entries() == before);
+}
+
 TEST_CASE("while too many commands are under way new work is refused, deletions never") {
   sim::WorldOptions options;
   options.plane.commands_max = 1;

@@ -107,6 +107,7 @@ void CallAgent::start_as(std::uint32_t id, std::string_view verb, std::string_vi
   command.give_up = now + kGiveUpAfter;
   send_raw(command.text);
   ++started_;
+  records_[id].started = true;
   if (repeats_) {
     waiting_[id] = std::move(command);
   }
@@ -175,7 +176,7 @@ void CallAgent::on_message(const std::string& message) {
   waiting_.erase(id);
   if (record.answers == 0) {
     record.answer = {code, message};
-  } else if (record.answer.text != message) {
+  } else if (record.started && record.answer.text != message) {
     ++contradictions_;
   }
   ++record.answers;

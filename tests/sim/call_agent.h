@@ -49,8 +49,6 @@ class CallAgent final : public Actor {
   void send_raw(std::string_view datagram);
   /// Stops repeating anything.
   void give_up() { waiting_.clear(); }
-  /// Forgets all answers: ids may be used again.
-  void forget() { records_.clear(); }
   /// Whether commands are repeated until they are answered; at first they are.
   void repeat(bool wanted) { repeats_ = wanted; }
 
@@ -62,7 +60,8 @@ class CallAgent final : public Actor {
   [[nodiscard]] std::size_t provisional(std::uint32_t id) const;
   /// Every datagram that came, oldest first.
   [[nodiscard]] const std::vector<std::string>& datagrams() const { return datagrams_; }
-  /// Answers to one transaction that differed from the first one: there may never be any.
+  /// Answers to a transaction begun by start() that differed from the first one: there may never be
+  /// any.
   [[nodiscard]] std::size_t contradictions() const noexcept { return contradictions_; }
   /// Transactions begun, and those that are repeated no more without an answer.
   [[nodiscard]] std::size_t started() const noexcept { return started_; }
@@ -85,6 +84,7 @@ class CallAgent final : public Actor {
     Answer answer;
     std::size_t answers = 0;
     std::size_t provisional = 0;
+    bool started = false;  ///< by start(), not as raw text
   };
 
   void on_message(const std::string& message);

@@ -27,6 +27,7 @@ SimPlane::SimPlane(io::SimNetwork& network, std::uint64_t seed, const Options& o
 
 void SimPlane::submit(std::uint32_t worker, std::unique_ptr<mgw::MediaCommand> command) {
   Line& line = *lines_[worker];
+  entries_ += command->updates.size() + command->installs.size();
   line.unflushed.push_back(std::move(command));
   ++line.under_way;
   ++submitted_;

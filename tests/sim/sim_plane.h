@@ -57,6 +57,8 @@ class SimPlane final : public mgw::MediaPlane {
   [[nodiscard]] std::size_t imbalances() const noexcept { return imbalances_; }
   /// Commands handed to workers so far.
   [[nodiscard]] std::uint64_t submitted() const noexcept { return submitted_; }
+  /// Forwarding entries in them.
+  [[nodiscard]] std::uint64_t entries() const noexcept { return entries_; }
   /// Commands and events sent from now on arrive at once.
   void no_delay() noexcept { options_.delay_max = io::Duration::zero(); }
 
@@ -85,6 +87,7 @@ class SimPlane final : public mgw::MediaPlane {
   std::vector<std::unique_ptr<Line>> lines_;
   std::size_t imbalances_ = 0;
   std::uint64_t submitted_ = 0;
+  std::uint64_t entries_ = 0;
 };
 
 /// True if the counters balance: received + copied + generated = sent + consumed + Σ dropped.

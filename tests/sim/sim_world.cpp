@@ -1,6 +1,7 @@
 #include "tests/sim/sim_world.h"
 
 #include "io/assert.h"
+#include "io/log.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -18,6 +19,14 @@ using namespace std::chrono_literals;
 
 /// Rounds of all actors at one instant; more would mean that somebody never comes to rest.
 constexpr int kRoundsMax = 100'000;
+
+/// What gateways log about their calls would drown what tests say.
+void log_errors_only() {
+  io::LogOptions options;
+  options.level = io::LogLevel::error;
+  static const bool done = (io::start_logging(options), true);
+  static_cast<void>(done);
+}
 
 }  // namespace
 
@@ -51,6 +60,7 @@ SimWorld::SimWorld(const conf::Config& config, const WorldOptions& options)
       control_(std::make_unique<mgw::CallControl>(
           mgw::CallControlParts{config_, clock_, sockets_, plane_, sender_, gateway_random_})),
       next_tick_(clock_.now() + 1s) {
+  log_errors_only();
   network_.default_link().delay = 1ms;
 }
 
