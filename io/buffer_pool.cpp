@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t kSlotsMax = 1'048'576;
 constexpr std::uint32_t kSlotBytesMin = 256;
-constexpr std::uint32_t kSlotBytesMax = 65'536;
+constexpr std::uint32_t kSlotBytesMax = 65'600;
 
 std::size_t total_bytes(std::uint32_t slots, std::uint32_t slot_bytes) noexcept {
   MGW_ASSERT(slots >= 1);

@@ -62,7 +62,7 @@ class Buffer {
 class BufferPool {
  public:
   /// Allocates everything; throws std::bad_alloc. `slots` 1 to 1,048,576, `slot_bytes` 256 to
-  /// 65,536.
+  /// 65,600.
   BufferPool(std::uint32_t slots, std::uint32_t slot_bytes);
   BufferPool(const BufferPool&) = delete;
   BufferPool& operator=(const BufferPool&) = delete;

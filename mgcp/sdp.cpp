@@ -402,6 +402,10 @@ bool SessionDescription::is_hold() const noexcept {
 }
 
 tl::expected<SessionDescription, ProtocolError> parse_sdp(std::string_view text) {
+  if (text.size() > kSdpBytesMax) {
+    return tl::unexpected(
+        ProtocolError{ResponseCode::unsupported_description, "description too long"});
+  }
   MediaLines media;
   if (const auto failure = find_media_lines(text, media)) {
     return tl::unexpected(*failure);

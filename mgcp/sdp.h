@@ -21,6 +21,8 @@ namespace mgcp {
 
 /// Limits; beyond them the description is refused with 505 (sizes) or the surplus is left out
 /// (codecs).
+inline constexpr std::size_t kSdpBytesMax =
+    16'384;  ///< browsers' offers have up to 10 KB; a connection keeps its peer's description
 inline constexpr std::size_t kSdpLinesMax = 1024;  ///< a large WebRTC offer has about 200
 inline constexpr std::size_t kSdpLineBytesMax =
     4096;  ///< the longest sensible line is an fmtp or a key

@@ -1,8 +1,10 @@
 #include "mgw/codec_decision.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 
 namespace mgw {
 
@@ -92,32 +94,75 @@ bool same_slot(const Codec& left, const Codec& right) {
   return mgcp::same_codec(left, right) && gsm_hr_format(left) == gsm_hr_format(right);
 }
 
-/// The codec of `codecs` that takes what `from` sends: the same one, else one that it can be
-/// converted into.
-const Codec* counterpart(const Codec& from, Codecs codecs) {
-  auto found = std::find_if(codecs.begin(), codecs.end(),
-                            [&from](const Codec& to) { return same_slot(from, to); });
-  if (found == codecs.end()) {
-    found = std::find_if(codecs.begin(), codecs.end(), [&from](const Codec& to) {
-      return !mgcp::is_iuup(from) && !mgcp::is_iuup(to) && mgcp::convertible_codec(from, to);
-    });
+/// A codec and a number that all codecs with its name, rate and channels share: agents may list
+/// dozens of codecs for many legs, and most pairs are told apart by one comparison.
+struct HashedCodec {
+  const Codec* codec = nullptr;
+  std::uint64_t hash = 0;
+};
+using HashedCodecs = std::vector<HashedCodec>;
+
+HashedCodecs hashed(Codecs codecs) {
+  constexpr std::uint64_t kOffset = 0xcbf29ce484222325;  // FNV-1a
+  constexpr std::uint64_t kPrime = 0x100000001b3;
+  HashedCodecs result;
+  result.reserve(codecs.size());
+  for (const Codec& codec : codecs) {
+    std::uint64_t hash = kOffset;
+    for (const char letter : codec.name) {
+      hash = (hash ^ static_cast<std::uint64_t>(letter | 0x20)) * kPrime;
+    }
+    hash = (hash ^ codec.clock_rate_hz) * kPrime;
+    hash = (hash ^ codec.channels) * kPrime;
+    result.push_back({&codec, hash});
   }
-  return found == codecs.end() ? nullptr : &*found;
+  return result;
 }
 
-/// The distinct codecs that some connection sends and another one can take: index = slot.
-std::vector<Codec> shared_codecs(std::span<const Codecs> connections) {
-  std::vector<Codec> slots;
+/// The codec of `codecs` that takes what `from` sends: the same one, else one that it can be
+/// converted into.
+const Codec* counterpart(const HashedCodec& from, const HashedCodecs& codecs) {
+  const Codec* convertible = nullptr;
+  for (const HashedCodec& to : codecs) {
+    if (to.hash != from.hash) {
+      continue;
+    }
+    if (same_slot(*from.codec, *to.codec)) {
+      return to.codec;
+    }
+    if (convertible == nullptr && mgcp::convertible_codec(*from.codec, *to.codec)) {
+      convertible = to.codec;
+    }
+  }
+  return convertible;
+}
+
+/// The slot of a codec, none if no other connection has it.
+std::optional<std::uint8_t> slot_of(const HashedCodec& codec, const HashedCodecs& slots) {
+  for (std::size_t slot = 0; slot < slots.size(); ++slot) {
+    if (slots[slot].hash == codec.hash && same_slot(*slots[slot].codec, *codec.codec)) {
+      return static_cast<std::uint8_t>(slot);
+    }
+  }
+  return std::nullopt;
+}
+
+/// The distinct codecs that several connections have in some form: index = slot.
+HashedCodecs shared_codecs(const std::vector<HashedCodecs>& connections) {
+  constexpr std::size_t kSeveral = ~std::size_t{0};
+  std::unordered_map<std::uint64_t, std::size_t> owners;  // hash to connection
   for (std::size_t i = 0; i < connections.size(); ++i) {
-    for (const Codec& codec : connections[i]) {
-      const bool known = std::any_of(slots.begin(), slots.end(), [&codec](const Codec& other) {
-        return same_slot(other, codec);
-      });
-      bool taken = false;
-      for (std::size_t j = 0; j < connections.size() && !taken; ++j) {
-        taken = j != i && counterpart(codec, connections[j]) != nullptr;
+    for (const HashedCodec& codec : connections[i]) {
+      const auto [owner, is_new] = owners.try_emplace(codec.hash, i);
+      if (!is_new && owner->second != i) {
+        owner->second = kSeveral;
       }
-      if (!known && taken && slots.size() < kDeadEndSlot) {
+    }
+  }
+  HashedCodecs slots;
+  for (const HashedCodecs& codecs : connections) {
+    for (const HashedCodec& codec : codecs) {
+      if (slots.size() < kDeadEndSlot && owners[codec.hash] == kSeveral && !slot_of(codec, slots)) {
         slots.push_back(codec);
       }
     }
@@ -156,23 +201,24 @@ std::vector<Codec> announced_codecs(Codecs own, std::size_t selected, Codecs oth
 
 std::vector<CompiledPayloadTypes> compile_payload_types(std::span<const Codecs> connections,
                                                         bool toggle_gsm_hr) {
-  const std::vector<Codec> slots = shared_codecs(connections);
+  std::vector<HashedCodecs> codecs;
+  codecs.reserve(connections.size());
+  for (const Codecs& list : connections) {
+    codecs.push_back(hashed(list));
+  }
+  const HashedCodecs slots = shared_codecs(codecs);
   std::vector<CompiledPayloadTypes> compiled(connections.size());
   for (std::size_t i = 0; i < connections.size(); ++i) {
-    for (const Codec& codec : connections[i]) {
-      const auto found = std::find_if(slots.begin(), slots.end(), [&codec](const Codec& slot) {
-        return same_slot(slot, codec);
-      });
-      compiled[i].source.set(
-          codec.payload_type,
-          found == slots.end() ? kDeadEndSlot : static_cast<std::uint8_t>(found - slots.begin()));
-      compiled[i].target.set_used(codec.payload_type);
+    for (const HashedCodec& codec : codecs[i]) {
+      compiled[i].source.set(codec.codec->payload_type,
+                             slot_of(codec, slots).value_or(kDeadEndSlot));
+      compiled[i].target.set_used(codec.codec->payload_type);
     }
     for (std::size_t slot = 0; slot < slots.size(); ++slot) {
-      if (const Codec* to = counterpart(slots[slot], connections[i]); to != nullptr) {
+      if (const Codec* to = counterpart(slots[slot], codecs[i]); to != nullptr) {
         compiled[i].target.set_target(
             static_cast<std::uint8_t>(slot),
-            {to->payload_type, conversion_between(slots[slot], *to, toggle_gsm_hr)});
+            {to->payload_type, conversion_between(*slots[slot].codec, *to, toggle_gsm_hr)});
       }
     }
   }

@@ -1,5 +1,5 @@
 #pragma once
-// What the control thread counts; read by the metrics exporter from its own threads.
+// What the control thread counts; read by the metrics exporter from its own thread.
 
 #include "io/counter.h"
 #include "io/time.h"
@@ -15,7 +15,7 @@ namespace mgw {
 class TransactionCounters {
  public:
   static constexpr std::size_t kVerbs = static_cast<std::size_t>(mgcp::Verb::unknown) + 1;
-  /// Codes that the gateway answers with; others are counted as the last one.
+  /// Codes that the gateway answers with; all others share a counter behind the last one.
   static constexpr std::array<std::uint16_t, 28> kCodes = {
       100, 200, 250, 400, 401, 403, 500, 501, 502, 503, 504, 505, 507, 509,
       510, 511, 515, 516, 517, 523, 524, 527, 528, 534, 535, 536, 539, 540};
@@ -26,7 +26,7 @@ class TransactionCounters {
   /// Control thread only.
   void count(mgcp::Verb verb, mgcp::ResponseCode code, io::Duration latency) noexcept {
     std::size_t index = 0;
-    while (index + 1 < kCodes.size() && kCodes[index] != mgcp::number(code)) {
+    while (index < kCodes.size() && kCodes[index] != mgcp::number(code)) {
       ++index;
     }
     answers[static_cast<std::size_t>(verb)][index].add();
@@ -39,7 +39,7 @@ class TransactionCounters {
     latency_sum_us.add(latency_us);
   }
 
-  std::array<std::array<io::Counter, kCodes.size()>, kVerbs> answers;
+  std::array<std::array<io::Counter, kCodes.size() + 1>, kVerbs> answers;
   std::array<io::Counter, kBucketsUs.size() + 1> latency_buckets;
   io::Counter latency_sum_us;
 };

@@ -34,10 +34,13 @@ LocalMedia::LocalMedia(const conf::Config& config, io::SocketFactory& factory)
       advertise_ipv4_(configured(config.rtp.advertise)),
       advertise_ipv6_(configured(config.rtp.advertise_v6)),
       mgcp_bind_(configured(config.mgcp.bind)) {
-  for (const auto& host : {bind_ipv4_, bind_ipv6_}) {
-    if (host && !host->is_unspecified()) {
-      static_cast<void>(
-          pool_for(*host));  // so that the number of ports shows before the first call
+  // So that the number of ports shows before the first call.
+  for (const auto& host : {bind_ipv4_, bind_ipv6_, mgcp_bind_}) {
+    const bool used =
+        host && !host->is_unspecified() &&
+        (host != mgcp_bind_ || !(host->family() == AddressFamily::ipv4 ? bind_ipv4_ : bind_ipv6_));
+    if (used) {
+      static_cast<void>(pool_for(*host));
     }
   }
 }
@@ -119,7 +122,7 @@ tl::expected<BoundPair, ProtocolError> LocalMedia::bind(const SocketAddress& hos
       }
       rtp = tl::unexpected(rtcp.error());
     }
-    pool->skip(*port);
+    pool->release(*port, now);
     if (rtp.error().value() != EADDRINUSE && rtp.error().value() != EACCES) {
       if (may_warn(now)) {
         io::log(io::LogLevel::warning, "rtp", "cannot bind {}: {}", options.local.text(),

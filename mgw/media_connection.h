@@ -46,8 +46,10 @@ struct MediaConnection {
   io::SocketId rtp_socket;
   io::SocketId rtcp_socket;
   io::SocketAddress learned_source;  ///< latch: the source that was learned; family none = none yet
-  io::SocketAddress
-      refused_source;  ///< latch: the peer before the last SDP; its late packets don't count
+  /// Latch: the peer before the last SDP. Its late packets don't count until `refused_until`; later
+  /// ones mean that it is still the one.
+  io::SocketAddress refused_source;
+  io::TimePoint refused_until{};
   io::SocketAddress learned_rtcp;  ///< latch: where the learned peer's RTCP comes from
   rtp::ConnectionStatistics statistics;
   rtp::Timeline timeline;

@@ -126,7 +126,7 @@ void MediaPath::forward_rtp(std::uint32_t slot, MediaConnection& source, io::Dat
     drop_notable(slot, source, drop_cause(header.error()));
     return;
   }
-  if (!accept_source(slot, source, datagram, false)) {
+  if (!accept_source(slot, source, datagram, false, now)) {
     return;
   }
   const ForwardingEntry& entry = source.entry;
@@ -204,7 +204,7 @@ void MediaPath::forward_rtcp(std::uint32_t slot, MediaConnection& source, io::Da
     drop_notable(slot, source, drop_cause(valid.error()));
     return;
   }
-  if (!accept_source(slot, source, datagram, true)) {
+  if (!accept_source(slot, source, datagram, true, now)) {
     return;
   }
   source.last_activity = now;
@@ -252,16 +252,14 @@ void MediaPath::emit_rtcp(const MediaConnection& source, const Route& route,
     drop(target, DropCause::target_unknown);
     return;
   }
-  if (!route.echo) {
-    rtp::RtcpRewrite rewrite;
-    rewrite.sender = source.timeline.mapping();
-    rewrite.reported = target.timeline.mapping();
-    if (rewrite.sender.active || rewrite.reported.active) {
-      datagram.size = static_cast<std::uint32_t>(rtp::rewrite_rtcp(datagram.bytes(), rewrite));
-      if (datagram.size == 0) {
-        drop(target, DropCause::rtcp_outdated);
-        return;
-      }
+  rtp::RtcpRewrite rewrite;
+  rewrite.sender = source.timeline.mapping();
+  rewrite.reported = target.timeline.mapping();
+  if (rewrite.sender.active || rewrite.reported.active) {
+    datagram.size = static_cast<std::uint32_t>(rtp::rewrite_rtcp(datagram.bytes(), rewrite));
+    if (datagram.size == 0) {
+      drop(target, DropCause::rtcp_outdated);
+      return;
     }
   }
   target.rtcp_sent.count(datagram.size);
@@ -270,7 +268,7 @@ void MediaPath::emit_rtcp(const MediaConnection& source, const Route& route,
 }
 
 bool MediaPath::accept_source(std::uint32_t slot, MediaConnection& source,
-                              const io::Datagram& datagram, bool rtcp) noexcept {
+                              const io::Datagram& datagram, bool rtcp, io::TimePoint now) noexcept {
   const ForwardingEntry& entry = source.entry;
   if (entry.source == SourceCheck::any) {
     return true;
@@ -280,7 +278,8 @@ bool MediaPath::accept_source(std::uint32_t slot, MediaConnection& source,
     return false;
   }
   if (entry.source == SourceCheck::latch) {
-    if (source.learned_source.port() == 0 && !rtcp && datagram.peer != source.refused_source) {
+    const bool left_over = datagram.peer == source.refused_source && now < source.refused_until;
+    if (source.learned_source.port() == 0 && !rtcp && !left_over) {
       source.learned_source = datagram.peer;
     }
     if (rtcp && datagram.peer.same_host(source.learned_source)) {

@@ -77,7 +77,8 @@ class MediaPath {
   void forward_rtcp(std::uint32_t slot, MediaConnection& source, io::Datagram& datagram,
                     io::TimePoint now) noexcept;
   [[nodiscard]] bool accept_source(std::uint32_t slot, MediaConnection& source,
-                                   const io::Datagram& datagram, bool rtcp) noexcept;
+                                   const io::Datagram& datagram, bool rtcp,
+                                   io::TimePoint now) noexcept;
   void emit_rtp(const MediaConnection& source, const Route& route, rtp::RtpHeader header,
                 io::Datagram&& datagram) noexcept;
   void emit_rtcp(const MediaConnection& source, const Route& route,

@@ -79,15 +79,21 @@ void collect_control(const ControlCounters& control, Families& out) {
             control.transactions_remembered.value());
 }
 
+std::string code_text(std::size_t index) {
+  return index < TransactionCounters::kCodes.size()
+             ? std::to_string(TransactionCounters::kCodes[index])
+             : "other";
+}
+
 void collect_transactions(const TransactionCounters& transactions, Families& out) {
   out.begin(MetricType::Counter, "mgw_mgcp_transactions_total",
             "MGCP commands by verb and answer code.");
   for (std::size_t verb = 0; verb < TransactionCounters::kVerbs; ++verb) {
     const std::string_view text = mgcp::to_text(static_cast<mgcp::Verb>(verb));
-    for (std::size_t code = 0; code < TransactionCounters::kCodes.size(); ++code) {
+    for (std::size_t code = 0; code <= TransactionCounters::kCodes.size(); ++code) {
       if (const auto value = transactions.answers[verb][code].value(); value != 0) {
         out.add(value, {{"verb", text.empty() ? "unknown" : std::string(text)},
-                        {"code", std::to_string(TransactionCounters::kCodes[code])}});
+                        {"code", code_text(code)}});
       }
     }
   }

@@ -36,14 +36,6 @@ void PortPool::release(std::uint16_t rtp_port, io::TimePoint now) {
   resting_.push_back({now + quarantine_, pair});
 }
 
-void PortPool::skip(std::uint16_t rtp_port) {
-  const std::size_t pair = pair_of(rtp_port);
-  MGW_ASSERT(!free_.contains(pair));
-  MGW_ASSERT(used_ > 0);
-  --used_;
-  free_.insert(pair);
-}
-
 std::size_t PortPool::pair_of(std::uint16_t rtp_port) const noexcept {
   MGW_ASSERT(rtp_port >= first_);
   const std::size_t pair = static_cast<std::size_t>(rtp_port - first_) / 2;

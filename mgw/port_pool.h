@@ -20,12 +20,9 @@ class PortPool {
 
   /// The next free pair's RTP port; empty when all are in use or resting.
   [[nodiscard]] std::optional<std::uint16_t> acquire(io::TimePoint now);
-  /// The pair's sockets are closed: it rests, then is free.
+  /// The pair's sockets are closed, or it could not be bound because somebody else has it: it
+  /// rests, then is free.
   void release(std::uint16_t rtp_port, io::TimePoint now);
-  /// The pair could not be bound, somebody else has it: it is free again at once, but its turn is
-  /// over.
-  void skip(std::uint16_t rtp_port);
-
   /// Pairs in the range.
   [[nodiscard]] std::size_t total() const noexcept { return free_.size(); }
   /// Pairs given out and not yet released.

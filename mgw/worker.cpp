@@ -11,6 +11,8 @@ namespace {
 
 /// Drops are reported to the control thread at most this often.
 constexpr io::Duration kReportInterval = std::chrono::seconds(1);
+/// Packets that were on their way when a peer moved have arrived after this.
+constexpr io::Duration kLatePacketsEnd = std::chrono::seconds(2);
 /// Timers handled in one pass; more are handled in the next, which does not wait.
 constexpr int kTimersPerPassMax = 256;
 
@@ -53,7 +55,7 @@ void Worker::apply(std::unique_ptr<MediaCommand> command, io::TimePoint now) {
       if (MediaConnection* connection = media_.find(update.slot); connection != nullptr) {
         std::swap(connection->entry, update.entry);
         if (connection->entry.new_description) {
-          expect_new_source(*connection, update.entry.remote_rtp);
+          expect_new_source(*connection, update.entry.remote_rtp, now);
         }
         entry_applied(update.slot, *connection, now);
       }
@@ -128,11 +130,13 @@ bool Worker::install_all(MediaCommand& command, io::TimePoint now) {
 }
 
 void Worker::expect_new_source(MediaConnection& connection,
-                               const io::SocketAddress& described_before) noexcept {
+                               const io::SocketAddress& described_before,
+                               io::TimePoint now) noexcept {
   if (connection.entry.remote_rtp == described_before) {
     return;  // the same peer told once more: it sends from where it did
   }
   connection.refused_source = connection.learned_source;
+  connection.refused_until = now + kLatePacketsEnd;
   if (connection.refused_source == connection.entry.remote_rtp) {
     connection.refused_source = io::SocketAddress();
   }

@@ -78,7 +78,8 @@ class Worker {
   [[nodiscard]] bool install_all(MediaCommand& command, io::TimePoint now);
   /// A new description came: if it names another peer, a latched source is learned anew.
   static void expect_new_source(MediaConnection& connection,
-                                const io::SocketAddress& described_before) noexcept;
+                                const io::SocketAddress& described_before,
+                                io::TimePoint now) noexcept;
   void entry_applied(std::uint32_t slot, MediaConnection& connection, io::TimePoint now);
   void close_socket(io::SocketId socket, MediaCommand& command);
   void on_closed(const io::SocketEvent& event);

@@ -83,18 +83,24 @@ WorkerPool::WorkerPool(const conf::Config& config, io::BackendChoice choice,
                        std::function<void()> on_events)
     : on_events_(std::move(on_events)) {
   const std::uint32_t count = worker_count(config);
-  std::string error;
-  for (std::uint32_t number = 0; number < count && error.empty(); ++number) {
-    Thread& thread = *threads_.emplace_back(std::make_unique<Thread>());
-    thread.number = number;
-    thread.thread = std::thread([this, &thread, &config, choice] { run(thread, config, choice); });
-    std::unique_lock lock(thread.start_mutex);
-    thread.started.wait(lock, [&thread] { return thread.ready; });
-    error = thread.error;
-  }
-  if (!error.empty()) {
+  try {
+    for (std::uint32_t number = 0; number < count; ++number) {
+      start(number, config, choice);
+    }
+  } catch (...) {
     stop();
-    throw std::runtime_error(error);
+    throw;
+  }
+}
+
+void WorkerPool::start(std::uint32_t number, const conf::Config& config, io::BackendChoice choice) {
+  Thread& thread = *threads_.emplace_back(std::make_unique<Thread>());
+  thread.number = number;
+  thread.thread = std::thread([this, &thread, &config, choice] { run(thread, config, choice); });
+  std::unique_lock lock(thread.start_mutex);
+  thread.started.wait(lock, [&thread] { return thread.ready; });
+  if (!thread.error.empty()) {
+    throw std::runtime_error(thread.error);
   }
 }
 
@@ -111,7 +117,8 @@ void WorkerPool::run(Thread& thread, const conf::Config& config, io::BackendChoi
   std::string error;
   std::unique_ptr<io::Backend> backend;
   try {
-    pool.emplace(buffers_per_worker(config), config.io.buffer_bytes);
+    // A datagram of buffer_bytes fits whole, behind the room for a header to grow.
+    pool.emplace(buffers_per_worker(config), config.io.buffer_bytes + io::kHeadroomBytes);
     backend = io::make_backend(choice, *pool, options, error);
   } catch (const std::bad_alloc&) {
     error = "no memory for io.buffers packet buffers of io.buffer-bytes";
@@ -122,6 +129,7 @@ void WorkerPool::run(Thread& thread, const conf::Config& config, io::BackendChoi
     worker = std::make_unique<Worker>(*backend, *pool, thread.clock, thread.queues, signal);
     thread.view = {&worker->counters(), &backend->counters(), pool->slots(), &thread.buffers_free};
   }
+  thread.buffers_free.set(pool ? pool->available() : 0);
   {
     const std::lock_guard lock(thread.start_mutex);
     thread.backend = backend.get();

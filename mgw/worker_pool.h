@@ -58,6 +58,7 @@ class WorkerPool final : public MediaPlane {
  private:
   struct Thread;
 
+  void start(std::uint32_t number, const conf::Config& config, io::BackendChoice choice);
   void run(Thread& thread, const conf::Config& config, io::BackendChoice choice);
 
   std::function<void()> on_events_;
