@@ -164,6 +164,8 @@ class CallControl {
   void make_way(std::uint32_t number, const mgcp::Request& request);
   void add_connection(std::uint32_t number, const mgcp::Request& request, bool wildcard,
                       std::unique_ptr<Connection> connection, BoundPair bound, Reply reply);
+  /// True while a worker exchanges the connection's sockets, which may fail and be undone.
+  [[nodiscard]] bool is_rebinding(const Connection& connection) const;
   void modify_connection(std::uint32_t number, const mgcp::Request& request, Connection& current,
                          Reply reply);
   /// Where the sockets of `current` are to be when it becomes `next`.

@@ -334,6 +334,8 @@ void CallControl::mdcx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
     error = ProtocolError{ResponseCode::incorrect_connection_id, {}};
   } else if (!error && request->osmux.state != mgcp::OsmuxParameter::State::absent) {
     error = ProtocolError{ResponseCode::unrecognized_extension, "Osmux is off"};
+  } else if (!error && is_rebinding(*current)) {
+    error = ProtocolError{ResponseCode::transient_error, "an earlier change is under way"};
   } else if (!error && !parts_.media.has_room(endpoint.worker)) {
     counters_.transactions_refused.add();
     error = ProtocolError{ResponseCode::transient_error, "too many commands under way"};
@@ -355,6 +357,11 @@ tl::expected<LocalHost, ProtocolError> CallControl::local_host(const Connection&
     return LocalHost{current.local.with_port(0), current.announced};
   }
   return local_media_.choose(next.remote_host, agent);
+}
+
+bool CallControl::is_rebinding(const Connection& connection) const {
+  const auto found = pending_.find(connection.last_command);
+  return found != pending_.end() && !found->second.on_failure.empty();
 }
 
 void CallControl::modify_connection(std::uint32_t number, const mgcp::Request& request,

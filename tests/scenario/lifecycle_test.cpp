@@ -107,6 +107,34 @@ TEST_CASE("a change of family that the worker can't do leaves the leg where and 
   CHECK(talk(scene, call.a, call.b, 20));
 }
 
+TEST_CASE("while a leg changes its sockets a further MDCX is refused, so a failure can be undone") {
+  auto config = sim::small_config();
+  config.rtp.bind_v6 = sim::kGatewayHost6;
+  for (const std::uint32_t sockets_max : {5U, 100U}) {
+    sim::WorldOptions options;
+    options.plane.sockets_max = sockets_max;
+    options.plane.delay_max = 20ms;
+    Scene scene(config, options);
+    const Call call(scene);
+    sim::RtpPeer& peer = scene.world.add_peer(io::AddressFamily::ipv6);
+    std::vector<std::uint32_t> ids;
+    for (const std::string& sdp : {peer.sdp("8"), call.a.peer->sdp("8"), std::string()}) {
+      ids.push_back(scene.agent.start(
+          "MDCX", kEndpoint, fmt::format("I: {}\r\nM: sendrecv\r\n{}", call.a.connection, sdp)));
+    }
+    scene.run_for(1s);
+    CHECK(scene.agent.answer(ids[0])->code == (sockets_max == 5 ? 500 : 200));
+    CHECK(scene.agent.answer(ids[1])->code == 400);
+    CHECK(scene.agent.answer(ids[2])->code == 400);
+    CHECK(scene.world.ports_used() == 2);
+    CHECK(scene.world.gateway_sockets() == 4);
+    Leg a = call.a;
+    a.answer = scene.mdcx(call.a, call.a.peer->sdp("8"));
+    a.peer->set_target(a.answer.media());
+    CHECK(talk(scene, a, call.b, 10));
+  }
+}
+
 TEST_CASE(
     "a leg that is idle for the time limit is gone with its ports, and its endpoint is free") {
   auto config = sim::small_config();

@@ -14,8 +14,6 @@ using scenario::Scene;
 
 namespace {
 
-constexpr std::string_view kEndpoint = "rtpbridge/1@mgw";
-
 LegOptions in_mode(std::string mode) {
   LegOptions options;
   options.mode = std::move(mode);
