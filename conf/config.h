@@ -165,7 +165,7 @@ struct TrunkOptions {
   SourceCheck source = SourceCheck::strict;
   UnknownPayloadTypes unknown_payload_types = UnknownPayloadTypes::pass;
   /// Packet duration announced to every peer, whatever it asks for: 10, 20 or 40 ms; 0 = as
-  /// negotiated. Packets are not cut or joined. negotiated.
+  /// negotiated. Packets are not cut or joined.
   std::chrono::milliseconds force_ptime{0};
   /// CRCX on a busy endpoint with another call identifier frees the old call instead of failing
   /// with 400.
@@ -180,7 +180,7 @@ struct TrunkOptions {
 struct VirtualTrunkOptions {
   /// Endpoints, 1..65534.
   std::uint32_t count = 512;
-  /// Connections of one endpoint, 0..65535; 0 = unlimited.
+  /// Connections of one endpoint, 0..256; 0 = 256, the most that are bridged.
   std::uint32_t connections_max = 0;
   TrunkOptions options;
   friend bool operator==(const VirtualTrunkOptions&, const VirtualTrunkOptions&) = default;

@@ -177,7 +177,7 @@ constexpr Setting kMgcp[] = {
         "answer (100); 0 never sends one."),
     text<&Config::mgcp, &MgcpOptions::notify_entity>(
         "mgcp.notify-entity", kOptionalEntity,
-        "Call agent that is told about start, drain and stop with RSIP, such as "
+        "Call agent that is told about start and stop with RSIP, such as "
         "ca@192.0.2.1:2727; \"\" sends none."),
     toggle<&Config::mgcp, &MgcpOptions::early_bidir_error>(
         "mgcp.compat.early-bidir-error",
@@ -187,7 +187,9 @@ constexpr Setting kMgcp[] = {
 
 constexpr Setting kRtp[] = {
     text<&Config::rtp, &RtpOptions::bind>("rtp.bind", kOptionalIpv4,
-                                          "IPv4 address of the RTP sockets; \"\" takes mgcp.bind."),
+                                          "IPv4 address of the RTP sockets; \"\" takes mgcp.bind, "
+                                          "or, if that is \"any\" or IPv6, the "
+                                          "address from which the peer is reached."),
     text<&Config::rtp, &RtpOptions::bind_v6>(
         "rtp.bind-v6", kOptionalIpv6,
         "IPv6 address of the RTP sockets; \"\" takes mgcp.bind if that is IPv6, else there is no "
@@ -218,9 +220,8 @@ constexpr Setting kRtp[] = {
         "CAP_NET_ADMIN."),
     number<kTrunk, kTrunkOptions, &TrunkOptions::keep_alive>(
         "rtp.keep-alive", "s", 1, 120,
-        "Send a packet that opens firewalls on the way to the peer: never, once per new peer, or "
-        "at "
-        "this interval.",
+        "Send a packet that opens firewalls on the way to the peer: never, once after each command "
+        "that tells where it is, or then at this interval as well.",
         kKeepAlives),
     choice<kTrunk, kTrunkOptions, &TrunkOptions::source>(
         "rtp.source", kSources,
@@ -240,7 +241,10 @@ constexpr Setting kRtp[] = {
     toggle<kTrunk, kTrunkOptions, &TrunkOptions::patch, &PatchOptions::timestamp>(
         "rtp.patch.timestamp", "Timestamps that follow the packet duration, whatever came in."),
     toggle<kTrunk, kTrunkOptions, &TrunkOptions::patch, &PatchOptions::rfc5993hr>(
-        "rtp.patch.rfc5993hr", "GSM half-rate payloads in the format of RFC 5993."),
+        "rtp.patch.rfc5993hr",
+        "GSM half-rate payloads change their format on the way: RFC 5993 becomes TS 101 318 and "
+        "the "
+        "other way round, unless both legs named the same one."),
 };
 
 constexpr Setting kRtcpAndSdp[] = {
@@ -259,8 +263,8 @@ constexpr Setting kGateway[] = {
     number<&Config::endpoints, &VirtualTrunkOptions::count>("endpoints.count", "", 1, 65534,
                                                             "Number of endpoints."),
     number<&Config::endpoints, &VirtualTrunkOptions::connections_max>(
-        "endpoints.connections-max", "", 0, 65535,
-        "Connections that one endpoint may have; 0 is unlimited."),
+        "endpoints.connections-max", "", 0, 256,
+        "Connections that one endpoint may have; 0 is as many as the gateway can bridge, 256."),
     number<kTrunk, kTrunkOptions, &TrunkOptions::connection_timeout>(
         "endpoints.connection-timeout-s", "s", 0, 65534,
         "A connection without MDCX and without media for this long is removed; 0 keeps it."),

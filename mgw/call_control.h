@@ -161,6 +161,7 @@ class CallControl {
   [[nodiscard]] Error apply_request(const mgcp::Request& request, Connection& connection);
   /// Selects the codecs of `connection` and of its partner; `pending` keeps the partner's old one.
   static void negotiate(Endpoint& endpoint, Connection& connection, Pending& pending);
+  [[nodiscard]] std::size_t connections_max() const noexcept;
   void make_way(std::uint32_t number, const mgcp::Request& request);
   void add_connection(std::uint32_t number, const mgcp::Request& request, bool wildcard,
                       std::unique_ptr<Connection> connection, BoundPair bound, Reply reply);

@@ -164,9 +164,7 @@ CallControl::Error CallControl::admit_crcx(const mgcp::Request& request,
   if (request.osmux.state != mgcp::OsmuxParameter::State::absent) {
     return ProtocolError{ResponseCode::unrecognized_extension, "Osmux is off"};
   }
-  const std::uint32_t connections_max = parts_.config.endpoints.connections_max;
-  if (connections_max != 0 && endpoint.connections.size() >= connections_max &&
-      !options_.force_realloc) {
+  if (endpoint.connections.size() >= connections_max() && !options_.force_realloc) {
     return ProtocolError{ResponseCode::connection_limit,
                          "endpoint has all connections that it may have"};
   }
@@ -229,11 +227,15 @@ void CallControl::crcx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
                  std::move(reply));
 }
 
+std::size_t CallControl::connections_max() const noexcept {
+  const std::uint32_t configured = parts_.config.endpoints.connections_max;
+  return configured == 0 ? kConnectionsPerEndpointMax : configured;
+}
+
 void CallControl::make_way(std::uint32_t number, const mgcp::Request& request) {
   const Endpoint& endpoint = *trunk_.find(number);
-  const std::uint32_t connections_max = parts_.config.endpoints.connections_max;
   const bool foreign_call = !endpoint.call_id.empty() && endpoint.call_id != *request.call_id;
-  const bool full = connections_max != 0 && endpoint.connections.size() >= connections_max;
+  const bool full = endpoint.connections.size() >= connections_max();
   if (!options_.force_realloc || (!foreign_call && !full)) {
     return;
   }

@@ -77,11 +77,14 @@ rtp::Conversion conversion_between(const Codec& from, const Codec& to, bool togg
   if (mgcp::is_codec(from, "GSM-HR-08")) {
     const GsmHrFormat source = gsm_hr_format(from);
     const GsmHrFormat target = gsm_hr_format(to);
-    if (source != target && source != GsmHrFormat::unsaid && target != GsmHrFormat::unsaid) {
+    if (source != GsmHrFormat::unsaid && target != GsmHrFormat::unsaid) {
+      if (source == target) {
+        return rtp::Conversion::none;
+      }
       return target == GsmHrFormat::rfc5993 ? rtp::Conversion::gsm_hr_to_rfc5993
                                             : rtp::Conversion::gsm_hr_to_ts101318;
     }
-    if (toggle_gsm_hr && source == target) {
+    if (toggle_gsm_hr) {
       return rtp::Conversion::gsm_hr_toggle;
     }
   }

@@ -51,6 +51,10 @@ struct Connection {
   [[nodiscard]] std::string id_text() const;
 };
 
+/// Most connections of one endpoint, whatever is configured: each change concerns all of them, so
+/// its cost and the memory of their routes grow with the square.
+inline constexpr std::size_t kConnectionsPerEndpointMax = 256;
+
 /// One endpoint (RFC 3435 section 2.1.2). Free when it has no call id.
 struct Endpoint {
   std::string call_id;
