@@ -22,10 +22,15 @@ using mgcp::ResponseCode;
 /// to fragment.
 constexpr std::size_t kPiggybackedBytesMax = 1400;
 
+/// Room for the answer of each remembered transaction, on average; one with SDP needs about 250.
+constexpr std::size_t kRememberedAnswerBytes = 512;
+
 mgcp::TransactionCacheOptions cache_options(const conf::Config& config, RandomSource& random) {
   mgcp::TransactionCacheOptions options;
   options.history = config.mgcp.transaction_history;
   options.entries_max = config.mgcp.transactions_max;
+  options.bytes_max = std::min(options.bytes_max, options.entries_max * kRememberedAnswerBytes);
+  options.bytes_max = std::max(options.bytes_max, mgcp::TransactionCache::kAnswerBytesMin);
   options.hash_seed = std::uint64_t{random.next()} << 32U | random.next();
   return options;
 }

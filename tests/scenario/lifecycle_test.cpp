@@ -293,6 +293,7 @@ TEST_CASE("setting up a call takes the same work with 65,534 endpoints, nearly f
   // the time this test takes: a walk per set-up would make it some 10^10 steps.
   auto config = sim::small_config();
   config.endpoints.count = 65534;
+  config.mgcp.transactions_max = 65536;
   config.rtp.bind_v6 = sim::kGatewayHost6;  // one address has not enough ports
   config.rtp.port_min = 1024;
   config.rtp.port_max = 65535;

@@ -37,6 +37,7 @@ conf::Config small_config() {
   config.rtp.port_min = 4000;
   config.rtp.port_max = 4199;
   config.endpoints.count = 16;
+  config.mgcp.transactions_max = 4096;
   config.endpoints.options.keep_alive.mode = conf::KeepAlive::Mode::off;
   return config;
 }

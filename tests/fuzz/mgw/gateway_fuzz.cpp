@@ -23,6 +23,7 @@ conf::Config fuzz_config(std::uint8_t choice) {
   conf::Config config = sim::small_config();
   conf::TrunkOptions& options = config.endpoints.options;
   config.rtp.bind_v6 = (choice & 1U) != 0 ? std::string(sim::kGatewayHost6) : std::string();
+  config.mgcp.transactions_max = 256;  // little memory to set up for each run
   options.patch.ssrc = (choice & 2U) != 0;
   options.patch.timestamp = (choice & 4U) != 0;
   options.source = static_cast<conf::SourceCheck>((choice >> 3U) % 3);

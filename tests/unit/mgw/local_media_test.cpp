@@ -144,6 +144,7 @@ TEST_CASE("each local address has the whole port range for itself") {
   Bench bench;
   bench.config.rtp.port_min = 4000;
   bench.config.rtp.port_max = 4001;
+  bench.config.rtp.bind = "10.0.0.1";
   mgw::LocalMedia media(bench.config, bench.sockets);
   auto first = media.bind(sim::address("10.0.0.1", 0), bench.clock.now());
   auto second = media.bind(sim::address("10.0.0.2", 0), bench.clock.now());
