@@ -37,9 +37,10 @@ struct IoOptions {
   /// Bytes of kernel memory for packets to be sent of one RTP or RTCP socket (SO_SNDBUF); 0 = the
   /// kernel's default.
   std::uint32_t send_buffer_bytes = 0;
-  /// How long a pass may wait for more packets before it handles those it has: fewer wake-ups, more
-  /// latency; 0..1000 us, 0 = do not wait.
-  std::chrono::microseconds coalescing{0};
+  /// How long a worker that has more than one packet per wake-up may wait for further ones: fewer
+  /// wake-ups, which are most of what a packet costs, for so much more latency; 0..1000 us, 0 = do
+  /// not wait.
+  std::chrono::microseconds coalescing{300};
   friend bool operator==(const IoOptions&, const IoOptions&) = default;
 };
 

@@ -136,8 +136,9 @@ constexpr Setting kIoAndWorkers[] = {
         "system's default."),
     number<&Config::io, &IoOptions::coalescing>(
         "io.coalesce-us", "us", 0, kCoalescingMax.count(),
-        "How long a worker may wait for more packets before it forwards those it has: fewer "
-        "wake-ups, less CPU, up to this much more latency. 0 does not wait."),
+        "How long a worker that is busy may wait for more packets before it forwards those it has: "
+        "fewer wake-ups, which are most of what a packet costs, for up to this much more latency. "
+        "0 does not wait."),
     number<&Config::workers, &WorkerOptions::count>("workers.count", "", 1, 64,
                                                     "Threads; auto is one per usable core.", kAuto),
     number<&Config::workers, &WorkerOptions::cpu_affinity>(

@@ -206,6 +206,7 @@ void UringBackend::wake() noexcept {
 
 PassResult UringBackend::pass(TimePoint deadline) noexcept {
   MGW_ASSERT(ring_->is_owner());
+  busy_ = received_.size() > 1;
   received_.clear();
   events_.clear();
   woken_ = false;
@@ -372,7 +373,7 @@ void UringBackend::submit_and_wait(TimePoint deadline) noexcept {
     // Each cancellation brings a completion at once, its own failure or the end of the receive.
     // Waiting for all lets the kernel work them off in one call; without it stops at 20.
     enter(std::min(cancels_queued_, kCancelsPerWait), deadline, 0);
-  } else if (options_.coalesce_us > 0) {
+  } else if (options_.coalesce_us > 0 && busy_) {
     coalesce(deadline);
   } else {
     enter(1, deadline, 0);

@@ -44,8 +44,8 @@ class UringBackend final : public Backend {
   [[nodiscard]] std::string_view name() const noexcept override { return "io_uring"; }
   [[nodiscard]] Result<SocketId> open(BoundSocket&& socket, std::uint64_t tag) noexcept override;
   void close(SocketId socket) noexcept override;
-  /// With coalesce_us > 0 a pass that waits returns at most so much later than its first datagram
-  /// or wake came.
+  /// With coalesce_us > 0 a pass that waits after one that brought more than one datagram returns
+  /// at most so much later than its first datagram or wake came.
   [[nodiscard]] PassResult pass(TimePoint deadline) noexcept override;
   void wake() noexcept override;
   [[nodiscard]] std::uint32_t sockets() const noexcept override { return in_use_; }
@@ -115,6 +115,7 @@ class UringBackend final : public Backend {
 
   DatagramVector received_;
   std::vector<SocketEvent> events_;
+  bool busy_ = false;  // the last pass brought more than one datagram
   bool woken_ = false;
 
   std::uint32_t sends_queued_ = 0;  // not counted as sent yet
