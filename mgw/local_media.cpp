@@ -35,11 +35,10 @@ LocalMedia::LocalMedia(const conf::Config& config, io::SocketFactory& factory)
       advertise_ipv6_(configured(config.rtp.advertise_v6)),
       mgcp_bind_(configured(config.mgcp.bind)) {
   // So that the number of ports shows before the first call.
-  for (const auto& host : {bind_ipv4_, bind_ipv6_, mgcp_bind_}) {
-    const bool used =
-        host && !host->is_unspecified() &&
-        (host != mgcp_bind_ || !(host->family() == AddressFamily::ipv4 ? bind_ipv4_ : bind_ipv6_));
-    if (used) {
+  for (const AddressFamily family : {AddressFamily::ipv4, AddressFamily::ipv6}) {
+    const auto& own = family == AddressFamily::ipv4 ? bind_ipv4_ : bind_ipv6_;
+    const auto& host = own || !mgcp_bind_ || mgcp_bind_->family() != family ? own : mgcp_bind_;
+    if (host && !host->is_unspecified()) {
       static_cast<void>(pool_for(*host));
     }
   }
