@@ -39,6 +39,8 @@ constexpr std::uint32_t kLowMarkMax = 64;
 constexpr std::size_t kGatherMax = 256;
 /// A coalescing wait ends early at so many completions.
 constexpr std::uint32_t kCoalesceMax = 256;
+/// Stands for "no deadline" where the kernel needs one.
+constexpr Duration kLongWait = std::chrono::hours(1);
 /// A wait for cancelled receives to end works off so many in one call.
 constexpr std::uint32_t kCancelsPerWait = 256;
 /// Rest after the kernel refused requests for want of memory, or a call altogether.
@@ -391,12 +393,14 @@ void UringBackend::coalesce(TimePoint deadline) noexcept {
     }
     return;
   }
-  // The kernel does not look at the deadline during the minimum wait.
-  const auto left = std::chrono::duration_cast<std::chrono::microseconds>(
-      deadline - std::chrono::steady_clock::now());
+  // The kernel does not look at the deadline during the minimum wait, and without any it gives up
+  // at its end instead of waiting for the first completion.
+  const TimePoint now = std::chrono::steady_clock::now();
+  const TimePoint end = std::min(deadline, now + kLongWait);
+  const auto left = std::chrono::duration_cast<std::chrono::microseconds>(end - now);
   const auto min_wait =
       std::clamp<std::int64_t>(left.count(), 0, static_cast<std::int64_t>(options_.coalesce_us));
-  enter(min_wait > 0 ? kCoalesceMax : 1, deadline, static_cast<std::uint32_t>(min_wait));
+  enter(min_wait > 0 ? kCoalesceMax : 1, end, static_cast<std::uint32_t>(min_wait));
 }
 
 void UringBackend::enter(std::uint32_t completions, TimePoint deadline,
