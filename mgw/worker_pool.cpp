@@ -64,6 +64,7 @@ struct WorkerPool::Thread {
   io::MonotonicClock clock;
   std::thread thread;
   std::atomic<bool> stopping{false};
+  std::atomic<bool> woken{false};  // the control thread does not touch the backend any more
 
   std::mutex start_mutex;  // start-up only
   std::condition_variable started;
@@ -145,6 +146,7 @@ void WorkerPool::run(Thread& thread, const conf::Config& config, io::BackendChoi
     thread.buffers_free.set(pool->available());
   }
   worker->close_all();
+  thread.woken.wait(false, std::memory_order_acquire);  // the backend ends with this function
 }
 
 void WorkerPool::stop() noexcept {
@@ -152,6 +154,8 @@ void WorkerPool::stop() noexcept {
     thread->stopping.store(true, std::memory_order_release);
     if (thread->backend != nullptr && thread->thread.joinable()) {
       thread->backend->wake();
+      thread->woken.store(true, std::memory_order_release);
+      thread->woken.notify_one();
     }
   }
   for (const auto& thread : threads_) {
