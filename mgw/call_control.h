@@ -158,7 +158,7 @@ class CallControl {
   void rsip(const mgcp::CommandLine& line, const mgcp::EndpointName& name, Reply reply);
 
   [[nodiscard]] Error admit_crcx(const mgcp::Request& request, const Endpoint& endpoint) const;
-  [[nodiscard]] Error apply_request(const mgcp::Request& request, Connection& connection);
+  void apply_request(const mgcp::Request& request, Connection& connection) const;
   /// Selects the codecs of `connection` and of its partner; `pending` keeps the partner's old one.
   static void negotiate(Endpoint& endpoint, Connection& connection, Pending& pending);
   [[nodiscard]] std::size_t connections_max() const noexcept;

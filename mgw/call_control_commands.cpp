@@ -73,8 +73,7 @@ void apply_description(const mgcp::SessionDescription& description, std::string_
 
 // --- what CRCX and MDCX have in common
 
-CallControl::Error CallControl::apply_request(const mgcp::Request& request,
-                                              Connection& connection) {
+void CallControl::apply_request(const mgcp::Request& request, Connection& connection) const {
   if (request.mode.state == mgcp::ModeParameter::State::known) {
     connection.mode = request.mode.mode;
   }
@@ -95,7 +94,6 @@ CallControl::Error CallControl::apply_request(const mgcp::Request& request,
   if (options_.force_ptime.count() > 0) {
     connection.ptime_ms = static_cast<std::uint32_t>(options_.force_ptime.count());
   }
-  return std::nullopt;
 }
 
 void CallControl::negotiate(Endpoint& endpoint, Connection& connection, Pending& pending) {
@@ -204,10 +202,7 @@ void CallControl::crcx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
     return;
   }
   auto connection = std::make_unique<Connection>();
-  if (const Error error = apply_request(*request, *connection)) {
-    answer_error(std::move(reply), *error);
-    return;
-  }
+  apply_request(*request, *connection);
   const auto host = local_media_.choose(connection->remote_host, reply.key.agent);
   if (!host) {
     answer_error(std::move(reply), host.error());
@@ -370,10 +365,7 @@ void CallControl::modify_connection(std::uint32_t number, const mgcp::Request& r
                                     Connection& current, Reply reply) {
   Endpoint& endpoint = *trunk_.find(number);
   Connection next = current;
-  if (const Error error = apply_request(request, next)) {
-    answer_error(std::move(reply), *error);
-    return;
-  }
+  apply_request(request, next);
   const auto host = local_host(current, next, reply.key.agent);
   if (!host) {
     answer_error(std::move(reply), host.error());

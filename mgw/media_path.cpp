@@ -119,6 +119,18 @@ void MediaPath::forward_one(io::Datagram& datagram, io::TimePoint now) noexcept 
   }
 }
 
+template <typename Emit>
+void MediaPath::fan_out(std::span<const Route> routes, io::Datagram& datagram, Emit emit) noexcept {
+  for (const Route& route : routes.first(routes.size() - 1)) {
+    io::Datagram extra;
+    counters_.copied.add();
+    if (copy(datagram, extra)) {
+      emit(route, std::move(extra));
+    }
+  }
+  emit(routes.back(), std::move(datagram));
+}
+
 void MediaPath::forward_rtp(std::uint32_t slot, MediaConnection& source, io::Datagram& datagram,
                             io::TimePoint now) noexcept {
   const auto header = rtp::parse_rtp(datagram.bytes());
@@ -135,12 +147,7 @@ void MediaPath::forward_rtp(std::uint32_t slot, MediaConnection& source, io::Dat
   counters_.rtp_packets_received.add();
   counters_.rtp_octets_received.add(datagram.size);
   source.statistics.on_packet(*header, now, entry.timing.packet_duration_ticks);
-  if (!entry.receives) {
-    drop(source, DropCause::mode_not_receiving);
-    return;
-  }
-  if (entry.routes.empty()) {
-    drop(source, DropCause::no_target);
+  if (!leads_somewhere(source)) {
     return;
   }
   if (!keeps_announced_format(entry, *header, datagram)) {
@@ -149,14 +156,9 @@ void MediaPath::forward_rtp(std::uint32_t slot, MediaConnection& source, io::Dat
   }
   const rtp::TimelinePatch patch = source.timeline.next(*header, now, entry.timeline, entry.timing);
   rtp::write_patch(datagram.bytes(), patch);
-  for (std::size_t i = 0; i + 1 < entry.routes.size(); ++i) {
-    io::Datagram extra;
-    counters_.copied.add();
-    if (copy(datagram, extra)) {
-      emit_rtp(source, entry.routes[i], *header, std::move(extra));
-    }
-  }
-  emit_rtp(source, entry.routes.back(), *header, std::move(datagram));
+  fan_out(entry.routes, datagram, [&](const Route& route, io::Datagram&& one) {
+    emit_rtp(source, route, *header, std::move(one));
+  });
 }
 
 void MediaPath::emit_rtp(const MediaConnection& source, const Route& route, rtp::RtpHeader header,
@@ -216,23 +218,24 @@ void MediaPath::forward_rtcp(std::uint32_t slot, MediaConnection& source, io::Da
       source.statistics.on_sender_report(*sender, now);
     }
   }
-  const ForwardingEntry& entry = source.entry;
-  if (!entry.receives) {
+  if (!leads_somewhere(source)) {
+    return;
+  }
+  fan_out(source.entry.routes, datagram, [&](const Route& route, io::Datagram&& one) {
+    emit_rtcp(source, route, std::move(one));
+  });
+}
+
+bool MediaPath::leads_somewhere(MediaConnection& source) noexcept {
+  if (!source.entry.receives) {
     drop(source, DropCause::mode_not_receiving);
-    return;
+    return false;
   }
-  if (entry.routes.empty()) {
+  if (source.entry.routes.empty()) {
     drop(source, DropCause::no_target);
-    return;
+    return false;
   }
-  for (std::size_t i = 0; i + 1 < entry.routes.size(); ++i) {
-    io::Datagram extra;
-    counters_.copied.add();
-    if (copy(datagram, extra)) {
-      emit_rtcp(source, entry.routes[i], std::move(extra));
-    }
-  }
-  emit_rtcp(source, entry.routes.back(), std::move(datagram));
+  return true;
 }
 
 void MediaPath::emit_rtcp(const MediaConnection& source, const Route& route,

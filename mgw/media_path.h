@@ -83,6 +83,13 @@ class MediaPath {
                 io::Datagram&& datagram) noexcept;
   void emit_rtcp(const MediaConnection& source, const Route& route,
                  io::Datagram&& datagram) noexcept;
+  /// Whether the mode takes what `source` received and another leg (or itself) is to have it; else
+  /// it is dropped.
+  [[nodiscard]] bool leads_somewhere(MediaConnection& source) noexcept;
+  /// Emits copies towards all routes but the last (there is at least one), which gets the datagram
+  /// itself.
+  template <typename Emit>
+  void fan_out(std::span<const Route> routes, io::Datagram& datagram, Emit emit) noexcept;
   [[nodiscard]] bool copy(const io::Datagram& from, io::Datagram& to) noexcept;
   void send(const io::SocketId& socket, const io::SocketAddress& peer,
             io::Datagram&& datagram) noexcept;
