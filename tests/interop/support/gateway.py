@@ -86,8 +86,8 @@ class Gateway:
     def settled(self, received=0):
         """Metrics once so many more datagrams came in since the last call and all of them left.
 
-        The condition that ends every check of counts: what the gateway sends on loopback is in
-        the receiver's socket by then.
+        The condition that ends every check of counts. What the gateway sends is counted when it
+        is queued: the last of it may reach the receiver's socket a moment later.
         """
         seen = getattr(self, "_datagrams_seen", 0)
         state = {}

@@ -4,6 +4,7 @@ from support import mgcp
 from support.call import Call
 from support.gateway import Gateway
 from support.rtp import Packet, stream
+from support.waiting import wait_for
 
 PACKETS = 50
 
@@ -51,6 +52,12 @@ class MediaCase:
             sent = Packet(data)
             expected.append((types[sent.payload_type], sent.sequence, sent.timestamp, sent.ssrc,
                              sent.payload))
+
+        def complete():
+            destination.peer.receive_waiting()
+            return len(destination.peer.received) >= len(expected)
+        # The last packets are counted when they are queued and leave at once afterwards.
+        wait_for(complete, "all that was sent arrives")
         came = [(packet.payload_type, packet.sequence, packet.timestamp, packet.ssrc,
                  packet.payload) for packet in destination.peer.packets()]
         self.assertEqual(len(came), len(expected))
