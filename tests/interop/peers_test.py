@@ -12,6 +12,7 @@ import tempfile
 import unittest
 
 from support import mgcp, runner
+from support.capture import CAPTURE_RIGHTS, Capture, assert_dissected, decode_rules
 from support.gateway import Gateway
 from support.load import Load
 from support.ports import udp_pair
@@ -21,7 +22,6 @@ from support.waiting import PATIENCE, wait_for
 
 PCMA = ((8, "PCMA/8000"),)
 PACKET_BYTES = 160 * 2
-CAPTURE_RIGHTS = shutil.which("dumpcap") and shutil.which("tshark") and os.geteuid() == 0
 
 
 def missing(*programs):
@@ -35,40 +35,6 @@ def free_pair():
     for sock in pair:
         sock.close()
     return port
-
-
-class Capture:
-    """dumpcap on the loopback device."""
-
-    def __init__(self, path, ports):
-        self.path = path
-        self.process = subprocess.Popen(
-            ["dumpcap", "-q", "-i", "lo", "-w", path, "-f",
-             " or ".join(f"udp port {port}" for port in ports)],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        # The file has its header once the device is open.
-        wait_for(lambda: self.process.poll() is not None
-                 or (os.path.exists(path) and os.path.getsize(path) > 0), "dumpcap captures")
-
-    def finish(self, datagrams):
-        """Stops once so many datagrams are in the file."""
-        wait_for(lambda: len(self.tshark(["frame.number"])) >= datagrams, "captured", 20,
-                 interval=0.2)
-        self.stop()
-
-    def stop(self):
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
-        self.process.communicate(timeout=20 * PATIENCE)
-
-    def tshark(self, fields, wanted="udp", decode=()):
-        """The fields of the datagrams that pass the filter, a list of lines."""
-        rules = [word for rule in decode for word in ("-d", rule)]
-        names = [word for field in fields for word in ("-e", field)]
-        result = subprocess.run(["tshark", "-n", "-r", self.path, *rules, "-Y", wanted, "-T",
-                                 "fields", *names], capture_output=True, text=True, check=False,
-                                stdin=subprocess.DEVNULL, timeout=60 * PATIENCE)
-        return result.stdout.splitlines()
 
 
 class Conversation:
@@ -169,13 +135,13 @@ class Speech:
                            for answer in conversation.answers]
                 self.assertEqual([answer.code for answer in deleted], [250, 250])
                 if capture:
+                    capture.stop()
                     media = metrics.datagrams("received") + metrics.datagrams("sent")
-                    capture.finish(media + 6)
                     self.look_at(capture, gateway.port, conversation, media)
             finally:
                 conversation.close()
                 if capture:
-                    capture.stop()
+                    capture.close()
             self.assert_same_speech(heard, said)
         if not capture:
             print("no capture: dumpcap, tshark or the rights for them are missing")
@@ -184,20 +150,10 @@ class Speech:
         """The dissectors know every datagram and find nothing wrong."""
         rtp_ports = [conversation.sender_port, conversation.receiver_port,
                      *(answer.rtp_port for answer in conversation.answers)]
-        decode = [f"udp.port=={mgcp_port},mgcp"]
-        decode += [f"udp.port=={port},rtp" for port in rtp_ports]
-        decode += [f"udp.port=={port + 1},rtcp" for port in rtp_ports]
-        seen = {name: len(capture.tshark(["frame.number"], name, decode))
-                for name in ("mgcp", "rtp && rtp.version == 2", "rtcp && rtcp.version == 2")}
-        print(f"{self.backend}: {seen}")
-        self.assertEqual(seen["mgcp"], 6)
-        self.assertGreaterEqual(sum(seen.values()), media + 6)
-        for name, least in zip(seen, (6, 200, 2)):
-            self.assertGreaterEqual(seen[name], least, name)
-        faults = capture.tshark(["frame.number", "_ws.col.Info", "_ws.expert.message"],
-                                "_ws.malformed || _ws.expert.severity == error || "
-                                "(mgcp && mgcp.rsp.rspcode == 0)", decode)
-        self.assertEqual(faults, [])
+        frames = capture.frames(decode_rules(mgcp_port, rtp_ports))
+        assert_dissected(self, frames, mgcp=6, rtp=200, rtcp=2)
+        self.assertEqual(sum("mgcp" in frame.protocols for frame in frames), 6)
+        self.assertGreaterEqual(len(frames), media + 6)
 
     def test_session_descriptions(self):
         """tshark dissects each answer's SDP and finds nothing malformed in it."""
@@ -212,16 +168,15 @@ class Speech:
                     body = mgcp.sdp(address, 4002, codecs, [(98, "octet-align=1")])
                     answer = agent.crcx(f"rtpbridge/{number}@mgw", mode="sendrecv", body=body)
                     self.assertEqual(answer.code, 200)
-                capture.finish(4)
-            finally:
                 capture.stop()
+            finally:
+                capture.close()
                 agent.close()
-            decode = [f"udp.port=={gateway.port},mgcp"]
-            self.assertEqual(len(capture.tshark(["sdp.version"], "sdp", decode)), 4)
-            media = capture.tshark(["sdp.media"], f"sdp && udp.srcport == {gateway.port}", decode)
+            rules = decode_rules(gateway.port)
+            assert_dissected(self, capture.frames(rules), mgcp=4, sdp=4)
+            media = capture.tshark(["sdp.media"], f"sdp && udp.srcport == {gateway.port}", rules)
             self.assertEqual(len(media), 2)
-            wanted = "_ws.malformed || _ws.expert.severity == error || sdp.invalid"
-            self.assertEqual(capture.tshark(["frame.number", "_ws.col.Info"], wanted, decode), [])
+            self.assertEqual(capture.tshark(["frame.number"], "sdp.invalid", rules), [])
 
     def test_recording_of_the_load_generator(self):
         """rtpload plays the speech over a call and finds what comes out the same."""
