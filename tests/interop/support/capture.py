@@ -29,8 +29,10 @@ class Frame:
         self.severity = max((int(word, 0) for word in severities.split(",") if word), default=0)
 
     def __repr__(self):
-        return f"frame {self.number} {':'.join(sorted(self.protocols))}: {self.info} " \
-               f"[{self.message}]"
+        return (
+            f"frame {self.number} {':'.join(sorted(self.protocols))}: {self.info} "
+            f"[{self.message}]"
+        )
 
 
 class Capture:
@@ -47,7 +49,10 @@ class Capture:
         wanted = " or ".join(f"udp port {port}" for port in (self.marker_port, *ports))
         self.process = subprocess.Popen(
             ["dumpcap", "-q", "-i", "lo", "-w", path, "-f", wanted],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
         try:
             self._wait_for_mark(MARKS[0])
         except AssertionError:
@@ -63,6 +68,7 @@ class Capture:
                 return False
             with open(self.path, "rb") as file:
                 return mark in file.read()
+
         wait_for(captured, f"dumpcap has {mark}", 20, interval=0.05)
         if self.process.poll() is not None:
             raise AssertionError(f"dumpcap ended: {self.process.stderr.read().decode()}")
@@ -85,13 +91,27 @@ class Capture:
 
         decode: rules of `tshark -d`; preferences: those of `tshark -o`.
         """
-        command = ["tshark", "-n", "-r", self.path, "-T", "fields",
-                   "-Y", f"({wanted}) && udp.port != {self.marker_port}"]
+        command = [
+            "tshark",
+            "-n",
+            "-r",
+            self.path,
+            "-T",
+            "fields",
+            "-Y",
+            f"({wanted}) && udp.port != {self.marker_port}",
+        ]
         for option, words in (("-d", decode), ("-o", preferences), ("-e", fields)):
             for word in words:
                 command += [option, word]
-        result = subprocess.run(command, capture_output=True, text=True, check=False,
-                                stdin=subprocess.DEVNULL, timeout=60 * PATIENCE)
+        result = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            timeout=60 * PATIENCE,
+        )
         if result.returncode != 0:
             raise AssertionError(f"tshark: {result.stderr}")
         return [line.split("\t") for line in result.stdout.splitlines()]
@@ -101,14 +121,23 @@ class Capture:
 
         efficient: the payload types whose AMR is bandwidth-efficient.
         """
-        fields = ["frame.number", "frame.protocols", "_ws.expert.severity",
-                  "_ws.expert.message", "_ws.malformed", "rtp.p_type", "_ws.col.Info"]
+        fields = [
+            "frame.number",
+            "frame.protocols",
+            "_ws.expert.severity",
+            "_ws.expert.message",
+            "_ws.malformed",
+            "rtp.p_type",
+            "_ws.col.Info",
+        ]
         frames = [Frame(row) for row in self.tshark(fields, "udp", decode)]
         if efficient:
-            other = [Frame(row) for row in self.tshark(fields, "udp", decode,
-                                                       [BANDWIDTH_EFFICIENT])]
-            frames = [two if one.payload_type in efficient else one
-                      for one, two in zip(frames, other)]
+            other = [
+                Frame(row) for row in self.tshark(fields, "udp", decode, [BANDWIDTH_EFFICIENT])
+            ]
+            frames = [
+                two if one.payload_type in efficient else one for one, two in zip(frames, other)
+            ]
         return frames
 
 
