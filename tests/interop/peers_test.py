@@ -6,7 +6,6 @@ all datagrams of the call. MGW_PROGRAM is the gateway, RTPLOAD_PROGRAM the load 
 
 import os
 import shutil
-import shutil
 import signal
 import subprocess
 import tempfile
