@@ -11,7 +11,7 @@
 
 namespace mgw {
 
-/// The two bound sockets of a connection.
+/// The two bound sockets of a connection; empty ones for a leg that has none.
 struct SocketPair {
   io::BoundSocket rtp;
   io::BoundSocket rtcp;
@@ -29,12 +29,22 @@ struct MediaInstall {
 struct MediaUpdate {
   std::uint32_t slot = 0;
   ForwardingEntry entry;
+  bool exchanges_leg = false;  ///< `leg` takes the place of the connection's leg, and travels back
+  std::unique_ptr<Leg> leg = nullptr;
+};
+
+/// A device for the worker, with the sockets that it is to have. It has the next free number of the
+/// worker's devices.
+struct MediaDeviceInstall {
+  std::unique_ptr<MediaDevice> device;
+  std::vector<io::BoundSocket> sockets;
 };
 
 /// Travels to the worker and back. The worker takes the installs, fills `removed` and `audited`, or
 /// sets `error` (an errno), in which case nothing was changed.
 struct MediaCommand {
   std::uint64_t ticket = 0;
+  std::vector<MediaDeviceInstall> devices;
   std::vector<MediaInstall> installs;
   std::vector<MediaUpdate> updates;
   std::vector<std::uint32_t> removals;  ///< slots; done when the kernel has let go of their ports

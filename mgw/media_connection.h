@@ -7,10 +7,12 @@
 #include "io/time.h"
 #include "mgw/drop_cause.h"
 #include "mgw/forwarding_entry.h"
+#include "mgw/leg.h"
 #include "rtp/stream_statistics.h"
 #include "rtp/timeline.h"
 
 #include <cstdint>
+#include <memory>
 
 namespace mgw {
 
@@ -43,7 +45,9 @@ struct ConnectionCounters {
 /// Worker thread only, while installed.
 struct MediaConnection {
   ForwardingEntry entry;
-  io::SocketId rtp_socket;
+  std::unique_ptr<Leg> leg;            ///< null: plain RTP
+  io::TimePoint leg_due = io::kNever;  ///< when the leg's timer that counts is due
+  io::SocketId rtp_socket;             ///< none: a leg without sockets of its own
   io::SocketId rtcp_socket;
   io::SocketAddress learned_source;  ///< latch: the source that was learned; family none = none yet
   /// Latch: the peer before the last SDP. Its late packets don't count until `refused_until`; later

@@ -28,12 +28,6 @@ bool is_unknown(const io::SocketAddress& address) noexcept {
   return address.port() == 0 || address.is_unspecified();
 }
 
-/// Where RTP for the peer goes: to where a latched one sends from, else to where it asked for.
-const io::SocketAddress& rtp_peer(const MediaConnection& connection) noexcept {
-  return connection.learned_source.port() != 0 ? connection.learned_source
-                                               : connection.entry.remote_rtp;
-}
-
 /// The same for RTCP; a latched peer that sent none yet is guessed to have it on the announced
 /// port.
 io::SocketAddress rtcp_peer(const MediaConnection& connection) noexcept {
@@ -68,6 +62,12 @@ MediaPath::MediaPath(io::Backend& backend, io::BufferPool& pool) noexcept
   notable_.reserve(kNotableMax);
 }
 
+/// A latched peer's packets go to where it sends from, others to where it asked for.
+const io::SocketAddress& MediaPath::rtp_peer(const MediaConnection& connection) noexcept {
+  return connection.learned_source.port() != 0 ? connection.learned_source
+                                               : connection.entry.remote_rtp;
+}
+
 void MediaPath::forward(std::span<io::Datagram> received, io::TimePoint now) noexcept {
   counters_.received.add(received.size());
   for (io::Datagram& datagram : received) {
@@ -77,6 +77,10 @@ void MediaPath::forward(std::span<io::Datagram> received, io::TimePoint now) noe
 }
 
 void MediaPath::forward_one(io::Datagram& datagram, io::TimePoint now) noexcept {
+  if (datagram.tag >= kDeviceTag) {
+    devices_[datagram.tag - kDeviceTag]->receive(*this, datagram, now);
+    return;
+  }
   const auto slot = static_cast<std::uint32_t>(datagram.tag);
   MediaConnection* connection = find(slot);
   if (connection == nullptr) {
@@ -138,61 +142,101 @@ void MediaPath::forward_rtp(std::uint32_t slot, MediaConnection& source, io::Dat
     drop_notable(slot, source, drop_cause(header.error()));
     return;
   }
-  if (!accept_source(slot, source, datagram, false, now)) {
+  const LegContext context{*this, source, slot, now};
+  MediaPacket packet{std::move(datagram), *header};
+  const bool stranger_welcome = source.leg && source.leg->accepts_stranger(context, packet);
+  if (!stranger_welcome && !accept_source(slot, source, packet.datagram, false, now)) {
     return;
   }
-  const ForwardingEntry& entry = source.entry;
+  count_received(source, packet, now);
+  if (source.leg && !run_ingress(context, packet)) {
+    return;
+  }
+  deliver(context, packet);
+}
+
+void MediaPath::count_received(MediaConnection& source, const MediaPacket& packet,
+                               io::TimePoint now) noexcept {
   source.last_activity = now;
-  source.rtp_received.count(datagram.size);
+  source.rtp_received.count(packet.datagram.size);
   counters_.rtp_packets_received.add();
-  counters_.rtp_octets_received.add(datagram.size);
-  source.statistics.on_packet(*header, now, entry.timing.packet_duration_ticks);
+  counters_.rtp_octets_received.add(packet.datagram.size);
+  source.statistics.on_packet(packet.header, now, source.entry.timing.packet_duration_ticks);
+}
+
+void MediaPath::deliver(const LegContext& context, MediaPacket& packet) noexcept {
+  MediaConnection& source = context.connection;
+  const ForwardingEntry& entry = source.entry;
   if (!leads_somewhere(source)) {
     return;
   }
-  if (!keeps_announced_format(entry, *header, datagram)) {
-    drop_notable(slot, source, DropCause::amr_format_mismatch);
+  if (!keeps_announced_format(entry, packet.header, packet.datagram)) {
+    drop_notable(context.slot, source, DropCause::amr_format_mismatch);
     return;
   }
-  const rtp::TimelinePatch patch = source.timeline.next(*header, now, entry.timeline, entry.timing);
-  rtp::write_patch(datagram.bytes(), patch);
-  fan_out(entry.routes, datagram, [&](const Route& route, io::Datagram&& one) {
-    emit_rtp(source, route, *header, std::move(one));
+  const rtp::TimelinePatch patch =
+      source.timeline.next(packet.header, context.now, entry.timeline, entry.timing);
+  rtp::write_patch(packet.datagram.bytes(), patch);
+  fan_out(entry.routes, packet.datagram, [&](const Route& route, io::Datagram&& one) {
+    emit_rtp(context, route, MediaPacket{std::move(one), packet.header});
   });
 }
 
-void MediaPath::emit_rtp(const MediaConnection& source, const Route& route, rtp::RtpHeader header,
-                         io::Datagram&& datagram) noexcept {
+void MediaPath::emit_rtp(const LegContext& source, const Route& route,
+                         MediaPacket&& packet) noexcept {
   MediaConnection* const found = find(route.slot);
   if (found == nullptr) {
     drop(DropCause::closed_connection);
     return;
   }
-  MediaConnection& target = *found;
+  const LegContext target{*this, *found, route.slot, source.now};
+  if (!found->leg && is_unknown(rtp_peer(*found))) {
+    drop(*found, DropCause::target_unknown);
+    return;
+  }
+  if (!route.echo && !map_payload(source.connection, target, packet)) {
+    return;
+  }
+  if (found->leg) {
+    found->leg->egress(target, std::move(packet));
+    reschedule(route.slot, *found);
+    return;
+  }
+  send_rtp(target, std::move(packet.datagram));
+}
+
+bool MediaPath::map_payload(const MediaConnection& source, const LegContext& target,
+                            MediaPacket& packet) noexcept {
+  const rtp::PayloadDecision decision =
+      rtp::map_payload_type(source.entry.source_types, target.connection.entry.target_types,
+                            packet.header.payload_type, source.entry.unknown_payload_types);
+  if (decision.action == rtp::PayloadAction::drop_unmapped) {
+    drop(target, DropCause::unmapped_payload_type);
+    return false;
+  }
+  io::Datagram& datagram = packet.datagram;
+  rtp::set_payload_type(datagram.bytes(), decision.payload_type);
+  packet.header.payload_type = decision.payload_type;
+  if (decision.conversion == rtp::Conversion::none) {
+    return true;
+  }
+  const std::span<std::byte> room(datagram.bytes().data(),
+                                  datagram.buffer.capacity() - datagram.offset);
+  const auto size = rtp::convert_payload(decision.conversion, room, packet.header);
+  if (!size) {
+    drop(target, drop_cause(size.error()));
+    return false;
+  }
+  datagram.size = static_cast<std::uint32_t>(*size);
+  return true;
+}
+
+void MediaPath::send_rtp(const LegContext& context, io::Datagram&& datagram) noexcept {
+  MediaConnection& target = context.connection;
   const io::SocketAddress& peer = rtp_peer(target);
   if (is_unknown(peer)) {
     drop(target, DropCause::target_unknown);
     return;
-  }
-  if (!route.echo) {
-    const rtp::PayloadDecision decision =
-        rtp::map_payload_type(source.entry.source_types, target.entry.target_types,
-                              header.payload_type, source.entry.unknown_payload_types);
-    if (decision.action == rtp::PayloadAction::drop_unmapped) {
-      drop_notable(route.slot, target, DropCause::unmapped_payload_type);
-      return;
-    }
-    rtp::set_payload_type(datagram.bytes(), decision.payload_type);
-    if (decision.conversion != rtp::Conversion::none) {
-      const std::span<std::byte> room(datagram.bytes().data(),
-                                      datagram.buffer.capacity() - datagram.offset);
-      const auto size = rtp::convert_payload(decision.conversion, room, header);
-      if (!size) {
-        drop_notable(route.slot, target, drop_cause(size.error()));
-        return;
-      }
-      datagram.size = static_cast<std::uint32_t>(*size);
-    }
   }
   target.rtp_sent.count(datagram.size);
   counters_.rtp_packets_sent.add();
@@ -246,7 +290,7 @@ void MediaPath::emit_rtcp(const MediaConnection& source, const Route& route,
     return;
   }
   MediaConnection& target = *found;
-  if (target.entry.omit_rtcp) {
+  if (target.entry.omit_rtcp || (target.leg && !target.leg->relays_rtcp())) {
     drop(target, DropCause::rtcp_omitted);
     return;
   }
@@ -303,27 +347,23 @@ bool MediaPath::accept_source(std::uint32_t slot, MediaConnection& source,
   return false;
 }
 
-void MediaPath::send_keep_alive(MediaConnection& connection) noexcept {
+void MediaPath::send_keep_alive(std::uint32_t slot, MediaConnection& connection,
+                                io::TimePoint now) noexcept {
   const ForwardingEntry& entry = connection.entry;
   if (is_unknown(entry.remote_rtp)) {
     return;
   }
-  const auto send_one = [&](const io::SocketId& socket, const io::SocketAddress& peer) {
-    io::Buffer buffer = pool_.take();
-    if (!buffer || is_unknown(peer)) {
+  const std::array<std::byte, 1> keep_alive = {rtp::kKeepAliveByte};
+  if (connection.leg) {
+    connection.leg->send_keep_alive({*this, connection, slot, now});
+    if (!connection.leg->relays_rtcp()) {
       return;
     }
-    io::Datagram datagram;
-    buffer.data()[io::kHeadroomBytes] = rtp::kKeepAliveByte;
-    datagram.buffer = std::move(buffer);
-    datagram.offset = io::kHeadroomBytes;
-    datagram.size = 1;
-    counters_.generated.add();
-    send(socket, peer, std::move(datagram));
-  };
-  send_one(connection.rtp_socket, rtp_peer(connection));
+  } else {
+    send_generated(connection.rtp_socket, rtp_peer(connection), keep_alive);
+  }
   if (!entry.omit_rtcp && !entry.rtcp_mux) {
-    send_one(connection.rtcp_socket, rtcp_peer(connection));
+    send_generated(connection.rtcp_socket, rtcp_peer(connection), keep_alive);
   }
 }
 
@@ -376,12 +416,6 @@ void MediaPath::install(std::uint32_t slot, std::unique_ptr<MediaConnection> con
   MGW_ASSERT(connections_[slot] == nullptr);
   connections_[slot] = std::move(connection);
   counters_.connections.set(counters_.connections.value() + 1);
-}
-
-std::unique_ptr<MediaConnection> MediaPath::take(std::uint32_t slot) noexcept {
-  MGW_ASSERT(find(slot) != nullptr);
-  counters_.connections.set(counters_.connections.value() - 1);
-  return std::move(connections_[slot]);
 }
 
 void MediaPath::take_notable(std::vector<std::uint32_t>& report) noexcept {

@@ -6,7 +6,9 @@
 #include "io/backend.h"
 #include "io/buffer_pool.h"
 #include "io/counter.h"
+#include "io/timer_queue.h"
 #include "mgw/drop_cause.h"
+#include "mgw/leg.h"
 #include "mgw/media_connection.h"
 #include "rtp/rtcp_rewrite.h"
 
@@ -23,9 +25,9 @@ namespace mgw {
 struct MediaCounters {
   io::Counter received;   ///< datagrams from the backend
   io::Counter copied;     ///< additional targets of fan-outs
-  io::Counter generated;  ///< keep-alives
+  io::Counter generated;  ///< keep-alives, and what legs and devices make themselves
   io::Counter sent;       ///< handed to the backend
-  io::Counter consumed;   ///< received keep-alives
+  io::Counter consumed;   ///< keep-alives, and what was for a leg or device itself
   std::array<io::Counter, kDropCauseCount> dropped;
   io::Counter rtp_packets_received;  ///< accepted ones
   io::Counter rtp_octets_received;
@@ -46,7 +48,58 @@ class MediaPath {
   /// Forwards a pass's datagrams, in order. `now` is the pass's only clock reading.
   void forward(std::span<io::Datagram> received, io::TimePoint now) noexcept;
   /// Sends the one-octet keep-alive to the connection's peer, from both sockets.
-  void send_keep_alive(MediaConnection& connection) noexcept;
+  void send_keep_alive(std::uint32_t slot, MediaConnection& connection, io::TimePoint now) noexcept;
+
+  // --- for legs and devices
+
+  /// A packet that a leg or device made of its peer's media: counted as generated and as received,
+  /// then forwarded like any other. `packet` has a payload type that the connection's source table
+  /// knows.
+  void inject(const LegContext& source, MediaPacket&& packet) noexcept;
+  /// Sends a packet to the connection's peer, if that is known, and counts it.
+  void send_rtp(const LegContext& target, io::Datagram&& datagram) noexcept;
+  /// Sends a packet that the gateway made itself to `peer` from `socket`. `bytes` is copied.
+  void send_generated(const io::SocketId& socket, const io::SocketAddress& peer,
+                      std::span<const std::byte> bytes) noexcept;
+  /// A datagram made by a leg or device leaves from one of its own sockets.
+  void send_generated(const io::SocketId& socket, const io::SocketAddress& peer,
+                      io::Datagram&& datagram) noexcept;
+  /// A free buffer as a datagram of no bytes yet behind kHeadroomBytes; without a buffer if there
+  /// is none.
+  [[nodiscard]] io::Datagram new_datagram() noexcept;
+  /// Counts a datagram that was for a leg or device itself.
+  void count_consumed() noexcept { counters_.consumed.add(); }
+  /// Counts a dropped datagram that belongs to no connection.
+  void drop(DropCause cause) noexcept;
+  /// Counts a dropped packet of a connection; it may be worth a log line.
+  void drop(const LegContext& context, DropCause cause) noexcept {
+    drop_notable(context.slot, context.connection, cause);
+  }
+  /// Where the connection's RTP goes; port 0 or no host: nowhere.
+  [[nodiscard]] static const io::SocketAddress& rtp_peer(
+      const MediaConnection& connection) noexcept;
+  /// Notes when the leg is due next; to be called when that may have changed outside of its steps.
+  void reschedule(std::uint32_t slot, MediaConnection& connection) noexcept;
+  /// A device from now on; its sockets have kDeviceTag + the returned number as their tag.
+  std::uint32_t add_device(std::unique_ptr<MediaDevice> device);
+  [[nodiscard]] MediaDevice& device(std::uint32_t number) noexcept { return *devices_[number]; }
+  /// Tags from here on are those of devices; smaller ones are slots.
+  static constexpr std::uint64_t kDeviceTag = std::uint64_t{1} << 32U;
+
+  // --- for the worker
+
+  /// When a leg or device is due next.
+  [[nodiscard]] io::TimePoint next_due() const noexcept;
+  /// Runs the legs and devices that are due.
+  void run_due(io::TimePoint now) noexcept;
+  /// Tells the leg, if there is one, that the entry is in force.
+  void entry_applied(std::uint32_t slot, MediaConnection& connection, io::TimePoint now) noexcept;
+  /// Gives the connection another leg and returns the old one.
+  [[nodiscard]] std::unique_ptr<Leg> exchange_leg(std::uint32_t slot, std::unique_ptr<Leg> leg,
+                                                  io::TimePoint now) noexcept;
+  /// Takes the connection out of its slot, detached.
+  [[nodiscard]] std::unique_ptr<MediaConnection> remove(std::uint32_t slot,
+                                                        io::TimePoint now) noexcept;
 
   /// The connection in `slot`, null if there is none.
   [[nodiscard]] MediaConnection* find(std::uint32_t slot) noexcept {
@@ -54,9 +107,6 @@ class MediaPath {
   }
   /// Puts a connection into a free slot.
   void install(std::uint32_t slot, std::unique_ptr<MediaConnection> connection);
-  /// Takes the connection out of its slot.
-  [[nodiscard]] std::unique_ptr<MediaConnection> take(std::uint32_t slot) noexcept;
-
   /// Slot numbers below this may be in use.
   [[nodiscard]] std::uint32_t slots() const noexcept {
     return static_cast<std::uint32_t>(connections_.size());
@@ -76,11 +126,20 @@ class MediaPath {
                    io::TimePoint now) noexcept;
   void forward_rtcp(std::uint32_t slot, MediaConnection& source, io::Datagram& datagram,
                     io::TimePoint now) noexcept;
+  /// The ingress step of a leg that is not plain RTP; false if the packet goes no further.
+  [[nodiscard]] bool run_ingress(const LegContext& source, MediaPacket& packet) noexcept;
+  void count_received(MediaConnection& source, const MediaPacket& packet,
+                      io::TimePoint now) noexcept;
+  /// From the source's mode on: timeline and routes.
+  void deliver(const LegContext& source, MediaPacket& packet) noexcept;
   [[nodiscard]] bool accept_source(std::uint32_t slot, MediaConnection& source,
                                    const io::Datagram& datagram, bool rtcp,
                                    io::TimePoint now) noexcept;
-  void emit_rtp(const MediaConnection& source, const Route& route, rtp::RtpHeader header,
-                io::Datagram&& datagram) noexcept;
+  void emit_rtp(const LegContext& source, const Route& route, MediaPacket&& packet) noexcept;
+  /// Puts the packet into the form in which the target negotiated its codec; false if it goes no
+  /// further.
+  [[nodiscard]] bool map_payload(const MediaConnection& source, const LegContext& target,
+                                 MediaPacket& packet) noexcept;
   void emit_rtcp(const MediaConnection& source, const Route& route,
                  io::Datagram&& datagram) noexcept;
   /// Whether the mode takes what `source` received and another leg (or itself) is to have it; else
@@ -93,7 +152,6 @@ class MediaPath {
   [[nodiscard]] bool copy(const io::Datagram& from, io::Datagram& to) noexcept;
   void send(const io::SocketId& socket, const io::SocketAddress& peer,
             io::Datagram&& datagram) noexcept;
-  void drop(DropCause cause) noexcept;
   void drop(MediaConnection& connection, DropCause cause) noexcept;
   void drop_notable(std::uint32_t slot, MediaConnection& connection, DropCause cause) noexcept;
 
@@ -101,6 +159,8 @@ class MediaPath {
   io::BufferPool& pool_;
   std::vector<std::unique_ptr<MediaConnection>> connections_;
   std::vector<std::uint32_t> notable_;  // slots; capacity reserved, at most kNotableMax
+  std::vector<std::unique_ptr<MediaDevice>> devices_;
+  io::TimerQueue leg_timers_;  // by slot; a connection knows which of its timers counts
   MediaCounters counters_;
 };
 

@@ -39,6 +39,7 @@ bool Worker::run_pass(io::TimePoint latest) {
     apply(std::move(command), now);
   }
   run_timers(now);
+  media_.run_due(now);
   report_drops(now);
   if (events_posted_) {
     events_posted_ = false;
@@ -48,12 +49,15 @@ bool Worker::run_pass(io::TimePoint latest) {
 }
 
 void Worker::apply(std::unique_ptr<MediaCommand> command, io::TimePoint now) {
-  if (install_all(*command, now)) {
+  if (install_devices(*command) && install_all(*command, now)) {
     for (MediaUpdate& update : command->updates) {
       // Null where an install failed after this command had been sent: the control thread learns of
       // it soon.
       if (MediaConnection* connection = media_.find(update.slot); connection != nullptr) {
         std::swap(connection->entry, update.entry);
+        if (update.exchanges_leg) {
+          update.leg = media_.exchange_leg(update.slot, std::move(update.leg), now);
+        }
         if (connection->entry.new_description) {
           expect_new_source(*connection, update.entry.remote_rtp, now);
         }
@@ -62,7 +66,7 @@ void Worker::apply(std::unique_ptr<MediaCommand> command, io::TimePoint now) {
     }
     for (const std::uint32_t slot : command->removals) {
       if (media_.find(slot) != nullptr) {
-        auto connection = media_.take(slot);
+        auto connection = media_.remove(slot, now);
         close_socket(connection->rtp_socket, *command);
         close_socket(connection->rtcp_socket, *command);
         command->removed.push_back(std::move(connection));
@@ -81,6 +85,45 @@ void Worker::apply(std::unique_ptr<MediaCommand> command, io::TimePoint now) {
   }
 }
 
+bool Worker::install_devices(MediaCommand& command) {
+  for (MediaDeviceInstall& install : command.devices) {
+    const std::uint32_t number = media_.add_device(std::move(install.device));
+    std::vector<io::SocketId> opened;
+    for (io::BoundSocket& socket : install.sockets) {
+      const auto id = backend_.open(std::move(socket), MediaPath::kDeviceTag + number);
+      if (!id) {
+        command.error = id.error().value();
+        break;
+      }
+      opened.push_back(*id);
+      device_sockets_.push_back(*id);
+    }
+    media_.device(number).opened(opened);
+  }
+  return command.error == 0;
+}
+
+bool Worker::open_pair(MediaInstall& install, MediaCommand& command, io::SocketId& rtp,
+                       io::SocketId& rtcp) {
+  if (!install.sockets.rtp) {
+    return true;
+  }
+  const auto first = backend_.open(std::move(install.sockets.rtp), install.slot);
+  if (!first) {
+    command.error = first.error().value();
+    return false;
+  }
+  const auto second = backend_.open(std::move(install.sockets.rtcp), install.slot);
+  if (!second) {
+    command.error = second.error().value();
+    close_socket(*first, command);
+    return false;
+  }
+  rtp = *first;
+  rtcp = *second;
+  return true;
+}
+
 bool Worker::install_all(MediaCommand& command, io::TimePoint now) {
   struct Opened {
     io::SocketId rtp;
@@ -88,18 +131,11 @@ bool Worker::install_all(MediaCommand& command, io::TimePoint now) {
   };
   std::vector<Opened> opened;
   for (MediaInstall& install : command.installs) {
-    const auto rtp = backend_.open(std::move(install.sockets.rtp), install.slot);
-    if (!rtp) {
-      command.error = rtp.error().value();
+    Opened pair;
+    if (!open_pair(install, command, pair.rtp, pair.rtcp)) {
       break;
     }
-    const auto rtcp = backend_.open(std::move(install.sockets.rtcp), install.slot);
-    if (!rtcp) {
-      command.error = rtcp.error().value();
-      close_socket(*rtp, command);
-      break;
-    }
-    opened.push_back({*rtp, *rtcp});
+    opened.push_back(pair);
   }
   if (command.error != 0) {
     for (const Opened& pair : opened) {
@@ -150,8 +186,9 @@ void Worker::entry_applied(std::uint32_t slot, MediaConnection& connection, io::
     connection.last_activity = now;
   }
   connection.statistics.set_clock_rate(entry.timing.clock_rate_hz);
+  media_.entry_applied(slot, connection, now);
   if (entry.keep_alive_now) {
-    media_.send_keep_alive(connection);
+    media_.send_keep_alive(slot, connection, now);
   }
   if (slot >= slot_timers_.size()) {
     slot_timers_.resize(std::max<std::size_t>(slot + 1U, 2 * slot_timers_.size()));
@@ -168,6 +205,9 @@ void Worker::entry_applied(std::uint32_t slot, MediaConnection& connection, io::
 }
 
 void Worker::close_socket(io::SocketId socket, MediaCommand& command) {
+  if (socket == io::SocketId()) {
+    return;
+  }
   if (socket.index >= closing_.size()) {
     closing_.resize(std::max<std::size_t>(socket.index + 1U, 2 * closing_.size()));
   }
@@ -246,7 +286,7 @@ void Worker::on_keep_alive_timer(std::uint32_t slot, io::TimePoint now) {
   if (connection == nullptr || connection->entry.keep_alive_interval <= io::Duration::zero()) {
     return;
   }
-  media_.send_keep_alive(*connection);
+  media_.send_keep_alive(slot, *connection, now);
   arm(TimerKind::keep_alive, slot, now + connection->entry.keep_alive_interval);
 }
 
@@ -297,6 +337,9 @@ void Worker::close_all() {
     if (media_.find(slot) != nullptr) {
       last->removals.push_back(slot);
     }
+  }
+  for (const io::SocketId socket : std::exchange(device_sockets_, {})) {
+    close_socket(socket, *last);
   }
   apply(std::move(last), clock_.now());
   while (backend_.sockets() > 0) {

@@ -55,8 +55,8 @@ class Worker {
   bool run_pass(io::TimePoint latest);
   /// When a timer or a report of drops is due next; io::kNever if none is.
   [[nodiscard]] io::TimePoint next_timer() const noexcept {
-    return media_.has_notable() ? std::min(next_report_, timers_.next_expiry())
-                                : timers_.next_expiry();
+    const io::TimePoint next = std::min(timers_.next_expiry(), media_.next_due());
+    return media_.has_notable() ? std::min(next_report_, next) : next;
   }
   /// Removes all connections and runs passes until the kernel has let go of their sockets. Used at
   /// shutdown, when the control thread sends no more commands.
@@ -75,12 +75,17 @@ class Worker {
   };
 
   void apply(std::unique_ptr<MediaCommand> command, io::TimePoint now);
+  [[nodiscard]] bool install_devices(MediaCommand& command);
   [[nodiscard]] bool install_all(MediaCommand& command, io::TimePoint now);
+  /// Opens the pair's sockets, those that it has.
+  [[nodiscard]] bool open_pair(MediaInstall& install, MediaCommand& command, io::SocketId& rtp,
+                               io::SocketId& rtcp);
   /// A new description came: if it names another peer, a latched source is learned anew.
   static void expect_new_source(MediaConnection& connection,
                                 const io::SocketAddress& described_before,
                                 io::TimePoint now) noexcept;
   void entry_applied(std::uint32_t slot, MediaConnection& connection, io::TimePoint now);
+  /// Does nothing if there is none.
   void close_socket(io::SocketId socket, MediaCommand& command);
   void on_closed(const io::SocketEvent& event);
   void finish(std::unique_ptr<MediaCommand> command);
@@ -101,6 +106,7 @@ class Worker {
   std::vector<std::unique_ptr<MediaCommand>> waiting_;  // commands whose sockets are closing
   std::vector<MediaCommand*> closing_;  // by the socket's index: the command that waits for its end
   std::vector<std::uint32_t> notable_;  // scratch space of report_drops
+  std::vector<io::SocketId> device_sockets_;
   io::TimePoint next_report_{};
   bool events_posted_ = false;
 };

@@ -1,0 +1,18 @@
+#include "mgw/leg.h"
+
+namespace mgw {
+
+bool Leg::accepts_stranger(const LegContext& /*context*/,
+                           const MediaPacket& /*packet*/) const noexcept {
+  return false;
+}
+
+void Leg::send_keep_alive(const LegContext& /*context*/) noexcept {}
+
+void Leg::entry_applied(const LegContext& /*context*/) noexcept {}
+
+void Leg::detached(const LegContext& /*context*/) noexcept {}
+
+void Leg::on_due(const LegContext& /*context*/) noexcept {}
+
+}  // namespace mgw
