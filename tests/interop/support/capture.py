@@ -13,6 +13,8 @@ CAPTURE_RIGHTS = bool(shutil.which("dumpcap") and shutil.which("tshark")) and os
 WARNING, ERROR = 0x600000, 0x800000
 # The AMR dissector takes octet-aligned payloads unless told otherwise.
 BANDWIDTH_EFFICIENT = "amr.encoding.version:RFC 3267 BW-efficient"
+# And narrowband; AMR-WB also needs a rule for its payload type, see decode_rules().
+WIDEBAND = "amr.mode:Wideband AMR"
 # What the capture sends to itself.
 MARKS = (b"mgw interop capture begins", b"mgw interop capture ends here")
 
@@ -116,10 +118,10 @@ class Capture:
             raise AssertionError(f"tshark: {result.stderr}")
         return [line.split("\t") for line in result.stdout.splitlines()]
 
-    def frames(self, decode=(), efficient=()):
-        """Every datagram as the dissectors see it.
+    def frames(self, decode=(), forms=None, wanted="udp"):
+        """Every datagram that passes the filter, as the dissectors see it.
 
-        efficient: the payload types whose AMR is bandwidth-efficient.
+        forms: preferences for the payload types for which tshark's own are wrong.
         """
         fields = [
             "frame.number",
@@ -130,26 +132,27 @@ class Capture:
             "rtp.p_type",
             "_ws.col.Info",
         ]
-        frames = [Frame(row) for row in self.tshark(fields, "udp", decode)]
-        if efficient:
-            other = [
-                Frame(row) for row in self.tshark(fields, "udp", decode, [BANDWIDTH_EFFICIENT])
-            ]
+        frames = [Frame(row) for row in self.tshark(fields, wanted, decode)]
+        for form in sorted(set((forms or {}).values())):
+            other = [Frame(row) for row in self.tshark(fields, wanted, decode, form)]
             frames = [
-                two if one.payload_type in efficient else one for one, two in zip(frames, other)
+                two if forms.get(one.payload_type) == form else one
+                for one, two in zip(frames, other)
             ]
         return frames
 
 
-def decode_rules(mgcp_port, rtp_ports=()):
+def decode_rules(mgcp_port, rtp_ports=(), wideband=()):
     """Rules that name the protocol of each port; RTCP is on the port above each of RTP.
 
-    Without rtp_ports, tshark finds the media by the session descriptions that it saw.
+    Without rtp_ports, tshark finds the media by the session descriptions that it saw. The name
+    AMR-WB in these it does not know: where that is used mgcp_port must be None, so that it does
+    not see them, and wideband the payload types.
     """
-    rules = [f"udp.port=={mgcp_port},mgcp"]
+    rules = [f"udp.port=={mgcp_port},mgcp"] if mgcp_port else []
     for port in rtp_ports:
         rules += [f"udp.port=={port},rtp", f"udp.port=={port + 1},rtcp"]
-    return rules
+    return rules + [f"rtp.pt=={kind},amr" for kind in wideband]
 
 
 def assert_dissected(case, frames, **least):
