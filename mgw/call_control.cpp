@@ -53,7 +53,7 @@ CallControl::CallControl(const CallControlParts& parts)
     : parts_(parts),
       options_(parts.config.endpoints.options),
       cache_(cache_options(parts.config, parts.random)),
-      trunk_(parts.config.endpoints.count),
+      trunks_(parts.config.endpoints.count),
       local_media_(parts.config, parts.sockets),
       workers_(parts.media.workers()) {
   on_tick();
@@ -215,12 +215,13 @@ CallControl::Error CallControl::check_name(const mgcp::CommandLine& line,
   if (!mgcp::domain_matches(parts_.config.mgcp.domain, name.domain)) {
     return ProtocolError{ResponseCode::endpoint_unknown, "domain unknown"};
   }
-  if (!mgcp::is_virtual(name.kind)) {
-    return ProtocolError{ResponseCode::endpoint_unknown, "trunk unknown"};
+  const auto range = trunks_.resolve(name);
+  if (!range) {
+    return ProtocolError{ResponseCode::endpoint_unknown,
+                         mgcp::is_virtual(name.kind) ? "endpoint unknown" : "trunk unknown"};
   }
-  if (name.kind == mgcp::EndpointKind::virtual_one &&
-      (name.number < 1 || name.number > trunk_.total())) {
-    return ProtocolError{ResponseCode::endpoint_unknown, "endpoint unknown"};
+  if (!mgcp::is_wildcard(name.kind)) {
+    name.number = range->first;
   }
   return std::nullopt;
 }
@@ -332,7 +333,7 @@ void CallControl::on_media_event(std::uint32_t worker, MediaEvent&& event) {
     return;  // removed meanwhile
   }
   const auto [number, id] = owners[event.slot];
-  Endpoint* endpoint = trunk_.find(number);
+  Endpoint* endpoint = trunks_.find(number);
   if (event.kind == MediaEvent::Kind::drops_noted) {
     io::log(LogLevel::notice, "rtp", "dropped packets={} cause={} endpoint={} conn={:08X} call={}",
             event.count, to_string(event.cause), endpoint_name(number), id, endpoint->call_id);
@@ -396,7 +397,7 @@ void CallControl::finish(Pending& pending) {
 }
 
 void CallControl::undo(Pending& pending) {
-  Endpoint* endpoint = trunk_.find(pending.endpoint);
+  Endpoint* endpoint = trunks_.find(pending.endpoint);
   MGW_ASSERT(endpoint != nullptr);
   if (pending.created != 0) {
     if (endpoint->find(pending.created) == nullptr) {
@@ -416,11 +417,12 @@ void CallControl::undo(Pending& pending) {
   }
   if (Connection* partner = endpoint->find(pending.partner); partner != nullptr) {
     partner->selected_codec = pending.partner_codec;
+    partner->kind = pending.partner_kind;
   }
   give_back(pending.on_failure);
   if (endpoint->connections.empty()) {
     --workers_[endpoint->worker].endpoints;
-    trunk_.release(pending.endpoint);
+    trunks_.release(pending.endpoint);
     return;
   }
   std::vector<std::unique_ptr<MediaCommand>> commands(workers_.size());
@@ -463,14 +465,8 @@ std::uint32_t CallControl::take_slot(std::uint32_t worker) {
 }
 
 std::string CallControl::endpoint_name(std::uint32_t number) const {
-  mgcp::EndpointName name;
-  name.kind = mgcp::EndpointKind::virtual_one;
-  name.number = number;
-  name.domain =
-      parts_.config.mgcp.domain == "*" ? std::string_view("mgw") : parts_.config.mgcp.domain;
-  std::string text;
-  mgcp::append_endpoint_name(text, name);
-  return text;
+  return trunks_.name_of(number, parts_.config.mgcp.domain == "*" ? std::string_view("mgw")
+                                                                  : parts_.config.mgcp.domain);
 }
 
 void CallControl::on_tick() {
@@ -484,8 +480,8 @@ void CallControl::flush() {
 }
 
 void CallControl::update_gauges() noexcept {
-  counters_.endpoints_total.set(trunk_.total());
-  counters_.endpoints_used.set(trunk_.used());
+  counters_.endpoints_total.set(trunks_.virtual_total());
+  counters_.endpoints_used.set(trunks_.virtual_used());
   counters_.ports_total.set(local_media_.ports_total());
   counters_.ports_used.set(local_media_.ports_used());
   counters_.transactions_remembered.set(cache_.size());

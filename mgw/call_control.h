@@ -13,6 +13,7 @@
 #include "mgw/endpoint.h"
 #include "mgw/local_media.h"
 #include "mgw/media_command.h"
+#include "mgw/trunks.h"
 
 #include <cstdint>
 #include <functional>
@@ -92,7 +93,7 @@ class CallControl {
   [[nodiscard]] const ControlCounters& counters() const noexcept { return counters_; }
   /// Commands whose answer waits for a worker.
   [[nodiscard]] std::size_t pending() const noexcept { return pending_.size(); }
-  [[nodiscard]] const VirtualTrunk& trunk() const noexcept { return trunk_; }
+  [[nodiscard]] const Trunks& trunks() const noexcept { return trunks_; }
 
  private:
   /// The messages of one datagram, whose answers leave together.
@@ -133,6 +134,7 @@ class CallControl {
     std::unique_ptr<Connection> changed_from;  ///< connection to restore on failure
     std::uint32_t partner = 0;                 ///< connection whose selected codec to restore
     std::size_t partner_codec = 0;
+    LegKind partner_kind = LegKind::rtp;
     int error = 0;
     std::optional<ConnectionCounters> counters;
   };
@@ -147,12 +149,13 @@ class CallControl {
   [[nodiscard]] tl::expected<mgcp::Request, mgcp::ProtocolError> read_parameters(
       const mgcp::CommandLine& line, const Reply& reply);
   [[nodiscard]] bool allowed(const io::SocketAddress& agent) const noexcept;
+  /// Reads the name; that of one endpoint has its number among the Trunks then.
   [[nodiscard]] Error check_name(const mgcp::CommandLine& line, mgcp::EndpointName& name) const;
 
   void crcx(const mgcp::CommandLine& line, const mgcp::EndpointName& name, Reply reply);
   void mdcx(const mgcp::CommandLine& line, const mgcp::EndpointName& name, Reply reply);
   void dlcx(const mgcp::CommandLine& line, const mgcp::EndpointName& name, Reply reply);
-  void dlcx_wildcard(const mgcp::CommandLine& line, Reply reply);
+  void dlcx_wildcard(const mgcp::CommandLine& line, const mgcp::EndpointName& name, Reply reply);
   void auep(const mgcp::CommandLine& line, const mgcp::EndpointName& name, Reply reply);
   void aucx(const mgcp::CommandLine& line, const mgcp::EndpointName& name, Reply reply);
   void rsip(const mgcp::CommandLine& line, const mgcp::EndpointName& name, Reply reply);
@@ -172,8 +175,8 @@ class CallControl {
   /// Where the sockets of `current` are to be when it becomes `next`.
   [[nodiscard]] tl::expected<LocalHost, mgcp::ProtocolError> local_host(
       const Connection& current, const Connection& next, const io::SocketAddress& agent);
-  void remove_calls(std::uint32_t first, std::uint32_t last,
-                    std::optional<std::string_view> call_id, Pending pending);
+  void remove_calls(Trunks::Range endpoints, std::optional<std::string_view> call_id,
+                    Pending pending);
   static void write_ok(std::string& out, mgcp::TransactionId transaction_id);
   [[nodiscard]] std::string describe(const Endpoint& endpoint, const Connection& connection) const;
   [[nodiscard]] std::uint32_t new_connection_id(Endpoint& endpoint);
@@ -188,7 +191,9 @@ class CallControl {
   void remove_connection(std::uint32_t number, std::uint32_t id, MediaCommand& command,
                          Pending& pending);
   void remove_all(std::uint32_t number, MediaCommand& command, Pending& pending);
-  void append_updates(const Endpoint& endpoint, MediaCommand& command) const;
+  /// Tells the worker of all connections of `endpoint`: their entries, and their legs where the
+  /// kind has become another.
+  void append_updates(Endpoint& endpoint, MediaCommand& command) const;
   /// Returns the command's ticket.
   std::uint64_t submit(std::uint32_t worker, std::unique_ptr<MediaCommand> command,
                        Pending pending);
@@ -221,7 +226,7 @@ class CallControl {
   CallControlParts parts_;
   const conf::TrunkOptions& options_;
   mgcp::TransactionCache cache_;
-  VirtualTrunk trunk_;
+  Trunks trunks_;
   LocalMedia local_media_;
   std::vector<WorkerSlots> workers_;
   std::unordered_map<std::uint64_t, Pending> pending_;

@@ -31,7 +31,7 @@ void CallControl::write_ok(std::string& out, mgcp::TransactionId transaction_id)
 }
 
 void CallControl::auep(const mgcp::CommandLine& line, const mgcp::EndpointName& name, Reply reply) {
-  if (mgcp::is_wildcard(name.kind) && !trunk_.lowest_free()) {
+  if (mgcp::is_wildcard(name.kind) && !trunks_.lowest_free()) {
     answer_error(std::move(reply), {ResponseCode::endpoint_not_ready, "no free endpoint"});
     return;
   }
@@ -47,9 +47,9 @@ void CallControl::auep(const mgcp::CommandLine& line, const mgcp::EndpointName& 
     if (request->requested_info.has(RequestedItem::capabilities)) {
       response.parameters.push_back({"A", kCapabilities});
     }
-    if (name.kind == mgcp::EndpointKind::virtual_one &&
+    if (!mgcp::is_wildcard(name.kind) &&
         request->requested_info.has(RequestedItem::connection_id)) {
-      for (const auto& connection : trunk_.find(name.number)->connections) {
+      for (const auto& connection : trunks_.find(name.number)->connections) {
         connections += (connections.empty() ? "" : ", ") + connection->id_text();
       }
       response.parameters.push_back({"I", connections});
@@ -72,10 +72,10 @@ void CallControl::aucx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
     error = ProtocolError{ResponseCode::incorrect_connection_id, "connection id missing"};
   } else {
     const auto id = connection_number(*request->connection_id);
-    connection = id ? trunk_.find(name.number)->find(*id) : nullptr;
+    connection = id ? trunks_.find(name.number)->find(*id) : nullptr;
     if (connection == nullptr) {
       error = ProtocolError{ResponseCode::incorrect_connection_id, {}};
-    } else if (!parts_.media.has_room(trunk_.find(name.number)->worker)) {
+    } else if (!parts_.media.has_room(trunks_.find(name.number)->worker)) {
       counters_.transactions_refused.add();
       error = ProtocolError{ResponseCode::transient_error, "too many commands under way"};
     }
@@ -84,7 +84,7 @@ void CallControl::aucx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
     answer_error(std::move(reply), *error);
     return;
   }
-  const Endpoint& endpoint = *trunk_.find(name.number);
+  const Endpoint& endpoint = *trunks_.find(name.number);
   const mgcp::RequestedInfo& wanted = request->requested_info;
   Pending pending;
   pending.kind = Pending::Kind::audit;
@@ -137,9 +137,7 @@ void CallControl::rsip(const mgcp::CommandLine& line, const mgcp::EndpointName& 
   Pending pending;
   write_ok(pending.text, reply.key.transaction_id);
   pending.reply = std::move(reply);
-  const bool one = name.kind == mgcp::EndpointKind::virtual_one;
-  remove_calls(one ? name.number : 1, one ? name.number : trunk_.total(), std::nullopt,
-               std::move(pending));
+  remove_calls(*trunks_.resolve(name), std::nullopt, std::move(pending));
 }
 
 }  // namespace mgw

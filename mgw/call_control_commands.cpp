@@ -7,6 +7,7 @@
 #include "mgw/call_control.h"
 #include "mgw/codec_decision.h"
 #include "mgw/endpoint_compiler.h"
+#include "mgw/leg_choice.h"
 
 #include <algorithm>
 #include <utility>
@@ -107,6 +108,7 @@ void CallControl::negotiate(Endpoint& endpoint, Connection& connection, Pending&
   connection.selected_codec = pair.own;
   pending.partner = partner->id;
   pending.partner_codec = partner->selected_codec;
+  pending.partner_kind = partner->kind;
   endpoint.find(partner->id)->selected_codec = pair.other;
 }
 
@@ -146,9 +148,16 @@ bool CallControl::keeps_alive(const Connection& connection) const noexcept {
          connection.remote_port != 0;
 }
 
-void CallControl::append_updates(const Endpoint& endpoint, MediaCommand& command) const {
-  for (MediaUpdate& update : compile_endpoint(endpoint, options_)) {
-    command.updates.push_back(std::move(update));
+void CallControl::append_updates(Endpoint& endpoint, MediaCommand& command) const {
+  std::vector<MediaUpdate> updates = compile_endpoint(endpoint, options_);
+  for (std::size_t i = 0; i < updates.size(); ++i) {
+    Connection& connection = *endpoint.connections[i];
+    const LegKind kind = leg_kind(connection);
+    if (kind != std::exchange(connection.kind, kind)) {
+      updates[i].exchanges_leg = true;
+      updates[i].leg = make_leg(connection);
+    }
+    command.updates.push_back(std::move(updates[i]));
   }
 }
 
@@ -181,7 +190,7 @@ CallControl::Error CallControl::admit_crcx(const mgcp::Request& request,
 
 void CallControl::crcx(const mgcp::CommandLine& line, const mgcp::EndpointName& name, Reply reply) {
   const bool wildcard = mgcp::is_wildcard(name.kind);
-  const auto number = wildcard ? trunk_.lowest_free() : std::optional(name.number);
+  const auto number = wildcard ? trunks_.lowest_free() : std::optional(name.number);
   if (!number) {
     answer_error(std::move(reply), {ResponseCode::no_free_endpoint, "no free endpoint"});
     return;
@@ -191,7 +200,7 @@ void CallControl::crcx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
     answer_error(std::move(reply), request.error());
     return;
   }
-  Endpoint& endpoint = *trunk_.find(*number);
+  Endpoint& endpoint = *trunks_.find(*number);
   if (const Error error = admit_crcx(*request, endpoint)) {
     answer_error(std::move(reply), *error);
     return;
@@ -228,7 +237,7 @@ std::size_t CallControl::connections_max() const noexcept {
 }
 
 void CallControl::make_way(std::uint32_t number, const mgcp::Request& request) {
-  const Endpoint& endpoint = *trunk_.find(number);
+  const Endpoint& endpoint = *trunks_.find(number);
   const bool foreign_call = !endpoint.call_id.empty() && endpoint.call_id != *request.call_id;
   const bool full = endpoint.connections.size() >= connections_max();
   if (!options_.force_realloc || (!foreign_call && !full)) {
@@ -248,11 +257,11 @@ void CallControl::make_way(std::uint32_t number, const mgcp::Request& request) {
 void CallControl::add_connection(std::uint32_t number, const mgcp::Request& request, bool wildcard,
                                  std::unique_ptr<Connection> connection, BoundPair bound,
                                  Reply reply) {
-  Endpoint& endpoint = *trunk_.find(number);
+  Endpoint& endpoint = *trunks_.find(number);
   make_way(number, request);
   if (endpoint.call_id.empty()) {
     const std::uint32_t worker = least_loaded_worker();
-    trunk_.claim(number, std::string(*request.call_id), worker);
+    trunks_.claim(number, std::string(*request.call_id), worker);
     ++workers_[worker].endpoints;
   }
   const std::uint32_t worker = endpoint.worker;
@@ -278,6 +287,7 @@ void CallControl::add_connection(std::uint32_t number, const mgcp::Request& requ
   append_updates(endpoint, *command);
   auto media = std::make_unique<MediaConnection>();
   media->entry = std::move(command->updates.back().entry);  // the newest connection is the last one
+  media->leg = std::move(command->updates.back().leg);
   media->entry.commanded = true;
   media->entry.new_description = request.sdp.has_value();
   media->entry.keep_alive_now = keeps_alive(added);
@@ -315,7 +325,7 @@ void CallControl::mdcx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
     answer_error(std::move(reply), request.error());
     return;
   }
-  Endpoint& endpoint = *trunk_.find(name.number);
+  Endpoint& endpoint = *trunks_.find(name.number);
   Error error;
   if (endpoint.connections.empty()) {
     error = ProtocolError{ResponseCode::transient_error, "endpoint has no connection"};
@@ -363,7 +373,7 @@ bool CallControl::is_rebinding(const Connection& connection) const {
 
 void CallControl::modify_connection(std::uint32_t number, const mgcp::Request& request,
                                     Connection& current, Reply reply) {
-  Endpoint& endpoint = *trunk_.find(number);
+  Endpoint& endpoint = *trunks_.find(number);
   Connection next = current;
   apply_request(request, next);
   const auto host = local_host(current, next, reply.key.agent);
@@ -418,7 +428,7 @@ void CallControl::modify_connection(std::uint32_t number, const mgcp::Request& r
 
 void CallControl::detach_connection(std::uint32_t number, std::uint32_t id, MediaCommand& command,
                                     Pending& pending) {
-  Endpoint& endpoint = *trunk_.find(number);
+  Endpoint& endpoint = *trunks_.find(number);
   const Connection* connection = endpoint.find(id);
   MGW_ASSERT(connection != nullptr);
   io::log(LogLevel::info, "mgcp", "connection deleted endpoint={} conn={} call={}",
@@ -434,23 +444,23 @@ void CallControl::detach_connection(std::uint32_t number, std::uint32_t id, Medi
 void CallControl::remove_connection(std::uint32_t number, std::uint32_t id, MediaCommand& command,
                                     Pending& pending) {
   detach_connection(number, id, command, pending);
-  const Endpoint& endpoint = *trunk_.find(number);
+  Endpoint& endpoint = *trunks_.find(number);
   if (endpoint.connections.empty()) {
     --workers_[endpoint.worker].endpoints;
-    trunk_.release(number);
+    trunks_.release(number);
   } else {
     append_updates(endpoint, command);
   }
 }
 
 void CallControl::remove_all(std::uint32_t number, MediaCommand& command, Pending& pending) {
-  Endpoint& endpoint = *trunk_.find(number);
+  Endpoint& endpoint = *trunks_.find(number);
   MGW_ASSERT(!endpoint.connections.empty());
   while (!endpoint.connections.empty()) {
     detach_connection(number, endpoint.connections.back()->id, command, pending);
   }
   --workers_[endpoint.worker].endpoints;
-  trunk_.release(number);
+  trunks_.release(number);
 }
 
 CallControl::Error CallControl::check_deletion(const mgcp::Request& request, Endpoint& endpoint,
@@ -476,7 +486,7 @@ CallControl::Error CallControl::check_deletion(const mgcp::Request& request, End
 
 void CallControl::dlcx(const mgcp::CommandLine& line, const mgcp::EndpointName& name, Reply reply) {
   if (mgcp::is_wildcard(name.kind)) {
-    dlcx_wildcard(line, std::move(reply));
+    dlcx_wildcard(line, name, std::move(reply));
     return;
   }
   const auto request = read_parameters(line, reply);
@@ -484,7 +494,7 @@ void CallControl::dlcx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
     answer_error(std::move(reply), request.error());
     return;
   }
-  Endpoint& endpoint = *trunk_.find(name.number);
+  Endpoint& endpoint = *trunks_.find(name.number);
   Connection* connection = nullptr;
   if (const Error error = check_deletion(*request, endpoint, connection)) {
     answer_error(std::move(reply), *error);
@@ -505,7 +515,8 @@ void CallControl::dlcx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
   submit_removals(std::move(commands), std::move(pending));
 }
 
-void CallControl::dlcx_wildcard(const mgcp::CommandLine& line, Reply reply) {
+void CallControl::dlcx_wildcard(const mgcp::CommandLine& line, const mgcp::EndpointName& name,
+                                Reply reply) {
   const auto request = read_parameters(line, reply);
   if (!request) {
     answer_error(std::move(reply), request.error());
@@ -514,15 +525,15 @@ void CallControl::dlcx_wildcard(const mgcp::CommandLine& line, Reply reply) {
   Pending pending;
   write_ok(pending.text, reply.key.transaction_id);
   pending.reply = std::move(reply);
-  remove_calls(1, trunk_.total(), request->call_id, std::move(pending));
+  remove_calls(*trunks_.resolve(name), request->call_id, std::move(pending));
 }
 
-void CallControl::remove_calls(std::uint32_t first, std::uint32_t last,
-                               std::optional<std::string_view> call_id, Pending pending) {
+void CallControl::remove_calls(Trunks::Range endpoints, std::optional<std::string_view> call_id,
+                               Pending pending) {
   std::vector<std::unique_ptr<MediaCommand>> commands(workers_.size());
-  for (auto number = trunk_.next_used(first); number && *number <= last;
-       number = trunk_.next_used(*number + 1)) {
-    const Endpoint& endpoint = *trunk_.find(*number);
+  for (auto number = trunks_.next_used(endpoints.first); number && *number <= endpoints.last;
+       number = trunks_.next_used(*number + 1)) {
+    const Endpoint& endpoint = *trunks_.find(*number);
     if (call_id && endpoint.call_id != *call_id) {
       continue;
     }

@@ -1,7 +1,5 @@
 #include "mgw/endpoint.h"
 
-#include "io/assert.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,48 +32,6 @@ Connection* Endpoint::find(std::uint32_t id) noexcept {
   const auto found = std::find_if(connections.begin(), connections.end(),
                                   [id](const auto& connection) { return connection->id == id; });
   return found == connections.end() ? nullptr : found->get();
-}
-
-VirtualTrunk::VirtualTrunk(std::uint32_t endpoints)
-    : endpoints_(endpoints), free_(endpoints), used_(endpoints) {
-  for (std::uint32_t i = 0; i < endpoints; ++i) {
-    used_.erase(i);
-  }
-}
-
-Endpoint* VirtualTrunk::find(std::uint32_t number) noexcept {
-  return number >= 1 && number <= endpoints_.size() ? &endpoints_[number - 1] : nullptr;
-}
-
-std::optional<std::uint32_t> VirtualTrunk::lowest_free() const noexcept {
-  const auto index = free_.lowest();
-  return index ? std::optional(static_cast<std::uint32_t>(*index + 1)) : std::nullopt;
-}
-
-void VirtualTrunk::claim(std::uint32_t number, std::string call_id, std::uint32_t worker) {
-  Endpoint* endpoint = find(number);
-  MGW_ASSERT(endpoint != nullptr);
-  MGW_ASSERT(endpoint->call_id.empty());
-  endpoint->call_id = std::move(call_id);
-  endpoint->ignore_call_id = false;
-  endpoint->worker = worker;
-  free_.erase(number - 1);
-  used_.insert(number - 1);
-}
-
-void VirtualTrunk::release(std::uint32_t number) {
-  Endpoint* endpoint = find(number);
-  MGW_ASSERT(endpoint != nullptr);
-  MGW_ASSERT(endpoint->connections.empty());
-  endpoint->call_id.clear();
-  endpoint->ignore_call_id = false;
-  free_.insert(number - 1);
-  used_.erase(number - 1);
-}
-
-std::optional<std::uint32_t> VirtualTrunk::next_used(std::uint32_t number) const noexcept {
-  const auto index = used_.next_from(number >= 1 ? number - 1 : 0);
-  return index ? std::optional(static_cast<std::uint32_t>(*index + 1)) : std::nullopt;
 }
 
 std::optional<std::uint32_t> connection_number(std::string_view text) noexcept {

@@ -5,7 +5,7 @@
 
 #include "io/socket_address.h"
 #include "mgcp/message.h"
-#include "mgw/free_set.h"
+#include "mgw/leg.h"
 #include "mgw/port_pool.h"
 
 #include <cstdint>
@@ -24,6 +24,7 @@ struct Connection {
   std::vector<mgcp::Codec> codecs;  ///< in the peer's order; never empty once set up
   std::size_t selected_codec = 0;   ///< index in `codecs`
   std::uint32_t ptime_ms = 20;      ///< 0 = any
+  LegKind kind = LegKind::rtp;      ///< what its worker takes it for, or will when told
 
   io::SocketAddress remote_host;       ///< of the last SDP, port 0; family none = not yet known
   std::uint16_t remote_port = 0;       ///< 0 = not yet known, or on hold
@@ -64,35 +65,6 @@ struct Endpoint {
 
   /// The connection with this identifier, or nullptr.
   [[nodiscard]] Connection* find(std::uint32_t id) noexcept;
-};
-
-/// The virtual trunk: endpoints rtpbridge/1 … rtpbridge/N in hexadecimal.
-class VirtualTrunk {
- public:
-  explicit VirtualTrunk(std::uint32_t endpoints);
-
-  /// Endpoints are numbered from 1 as in their names.
-  [[nodiscard]] Endpoint* find(std::uint32_t number) noexcept;
-  /// The lowest-numbered free endpoint.
-  [[nodiscard]] std::optional<std::uint32_t> lowest_free() const noexcept;
-  /// Marks an endpoint as in use by `call_id`.
-  void claim(std::uint32_t number, std::string call_id, std::uint32_t worker);
-  /// Makes an endpoint without connections free.
-  void release(std::uint32_t number);
-  /// The next endpoint in use from `number` on, for walks over the trunk; empty after the last.
-  [[nodiscard]] std::optional<std::uint32_t> next_used(std::uint32_t number) const noexcept;
-
-  [[nodiscard]] std::uint32_t total() const noexcept {
-    return static_cast<std::uint32_t>(endpoints_.size());
-  }
-  [[nodiscard]] std::uint32_t used() const noexcept {
-    return static_cast<std::uint32_t>(used_.count());
-  }
-
- private:
-  std::vector<Endpoint> endpoints_;
-  FreeSet free_;
-  FreeSet used_;
 };
 
 /// The number behind a connection id's text (letter case and leading zeros don't matter); empty if

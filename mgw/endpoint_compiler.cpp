@@ -1,6 +1,7 @@
 #include "mgw/endpoint_compiler.h"
 
 #include "mgw/codec_decision.h"
+#include "mgw/leg_choice.h"
 
 #include <span>
 
@@ -94,10 +95,12 @@ ForwardingEntry compile(const Endpoint& endpoint, const Connection& connection,
 
 std::vector<MediaUpdate> compile_endpoint(const Endpoint& endpoint,
                                           const conf::TrunkOptions& options) {
-  std::vector<std::span<const mgcp::Codec>> codecs;
+  std::vector<std::vector<mgcp::Codec>> lists;
+  lists.reserve(endpoint.connections.size());
   for (const auto& connection : endpoint.connections) {
-    codecs.emplace_back(connection->codecs);
+    lists.push_back(media_codecs(*connection));
   }
+  const std::vector<std::span<const mgcp::Codec>> codecs(lists.begin(), lists.end());
   const auto types = compile_payload_types(codecs, options.patch.rfc5993hr);
   std::vector<MediaUpdate> updates;
   updates.reserve(types.size());

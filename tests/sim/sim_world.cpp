@@ -262,7 +262,7 @@ std::uint64_t SimWorld::dropped() const {
 }
 
 std::uint64_t SimWorld::endpoints_used() const {
-  return control_->trunk().used();
+  return control_->trunks().virtual_used();
 }
 
 std::uint64_t SimWorld::connections() const {

@@ -150,25 +150,3 @@ TEST_CASE("RTCP goes to the port after the RTP port unless the peer named anothe
   connection.remote_port = 0;  // on hold
   CHECK(connection.remote_rtcp().family() == io::AddressFamily::none);
 }
-
-TEST_CASE("endpoints are found by number, the lowest free one first, the used ones in order") {
-  mgw::VirtualTrunk trunk(300);
-  CHECK(trunk.find(0) == nullptr);
-  CHECK(trunk.find(301) == nullptr);
-  CHECK(trunk.lowest_free() == 1U);
-  CHECK_FALSE(trunk.next_used(1));
-  for (std::uint32_t number = 1; number <= 300; ++number) {
-    trunk.claim(number, "c", 0);
-  }
-  CHECK_FALSE(trunk.lowest_free());
-  trunk.find(200)->ignore_call_id = true;
-  trunk.release(200);
-  trunk.release(17);
-  CHECK(trunk.lowest_free() == 17U);
-  CHECK(trunk.used() == 298);
-  CHECK(trunk.next_used(17) == 18U);
-  CHECK(trunk.next_used(200) == 201U);
-  CHECK_FALSE(trunk.next_used(301));
-  CHECK(trunk.find(200)->call_id.empty());
-  CHECK_FALSE(trunk.find(200)->ignore_call_id);
-}

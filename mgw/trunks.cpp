@@ -1,0 +1,160 @@
+#include "mgw/trunks.h"
+
+#include "io/assert.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace mgw {
+
+namespace {
+
+struct SubslotShape {
+  std::uint8_t rate_kbps;
+  std::uint8_t bit_offset;
+};
+
+/// The sub-slots of a time slot in the order of their endpoints.
+constexpr std::array<SubslotShape, kE1EndpointsPerTimeslot> kShapes = {{{64, 0},
+                                                                        {32, 0},
+                                                                        {32, 4},
+                                                                        {16, 0},
+                                                                        {16, 2},
+                                                                        {16, 4},
+                                                                        {16, 6},
+                                                                        {8, 0},
+                                                                        {8, 1},
+                                                                        {8, 2},
+                                                                        {8, 3},
+                                                                        {8, 4},
+                                                                        {8, 5},
+                                                                        {8, 6},
+                                                                        {8, 7}}};
+
+}  // namespace
+
+Trunks::Trunks(std::uint32_t virtual_endpoints, std::span<const std::uint8_t> e1_trunks)
+    : virtual_total_(virtual_endpoints),
+      endpoints_(virtual_endpoints + e1_trunks.size() * kE1EndpointsPerTrunk),
+      free_(virtual_endpoints),
+      used_(endpoints_.size()) {
+  for (const std::uint8_t number : e1_trunks) {
+    e1_trunks_.push_back({number, 0});
+  }
+  for (std::size_t i = 0; i < endpoints_.size(); ++i) {
+    used_.erase(i);
+  }
+}
+
+std::optional<Trunks::Range> Trunks::resolve(const mgcp::EndpointName& name) const noexcept {
+  if (mgcp::is_virtual(name.kind)) {
+    if (mgcp::is_wildcard(name.kind)) {
+      return Range{1, virtual_total_};
+    }
+    return name.number >= 1 && name.number <= virtual_total_
+               ? std::optional(Range{name.number, name.number})
+               : std::nullopt;
+  }
+  const auto trunk =
+      std::find_if(e1_trunks_.begin(), e1_trunks_.end(),
+                   [&name](const E1Trunk& candidate) { return candidate.number == name.e1_trunk; });
+  if (!mgcp::is_e1(name.kind) || trunk == e1_trunks_.end()) {
+    return std::nullopt;
+  }
+  const std::uint32_t first = first_of(static_cast<std::size_t>(trunk - e1_trunks_.begin()));
+  if (mgcp::is_wildcard(name.kind)) {
+    return Range{first, first + kE1EndpointsPerTrunk - 1};
+  }
+  const auto shape =
+      std::find_if(kShapes.begin(), kShapes.end(), [&name](const SubslotShape& candidate) {
+        return candidate.rate_kbps == name.subslot.rate_kbps &&
+               candidate.bit_offset == name.subslot.bit_offset;
+      });
+  MGW_ASSERT(shape != kShapes.end());  // the parser of names knows no others
+  const std::uint32_t number = first + (name.subslot.timeslot - 1U) * kE1EndpointsPerTimeslot +
+                               static_cast<std::uint32_t>(shape - kShapes.begin());
+  return Range{number, number};
+}
+
+std::string Trunks::name_of(std::uint32_t number, std::string_view domain) const {
+  mgcp::EndpointName name;
+  name.domain = domain;
+  if (const auto subslot = subslot_of(number)) {
+    name.kind = mgcp::EndpointKind::e1_one;
+    name.e1_trunk = e1_trunks_[*e1_trunk_of(number)].number;
+    name.subslot = *subslot;
+  } else {
+    name.kind = mgcp::EndpointKind::virtual_one;
+    name.number = number;
+  }
+  std::string text;
+  mgcp::append_endpoint_name(text, name);
+  return text;
+}
+
+std::optional<std::size_t> Trunks::e1_trunk_of(std::uint32_t number) const noexcept {
+  if (number <= virtual_total_) {
+    return std::nullopt;
+  }
+  return (number - virtual_total_ - 1) / kE1EndpointsPerTrunk;
+}
+
+std::optional<mgcp::E1Subslot> Trunks::subslot_of(std::uint32_t number) const noexcept {
+  const auto trunk = e1_trunk_of(number);
+  if (!trunk) {
+    return std::nullopt;
+  }
+  const std::uint32_t index = number - first_of(*trunk);
+  const SubslotShape& shape = kShapes[index % kE1EndpointsPerTimeslot];
+  return mgcp::E1Subslot{static_cast<std::uint8_t>(index / kE1EndpointsPerTimeslot + 1),
+                         shape.rate_kbps, shape.bit_offset};
+}
+
+Endpoint* Trunks::find(std::uint32_t number) noexcept {
+  return number >= 1 && number <= endpoints_.size() ? &endpoints_[number - 1] : nullptr;
+}
+
+std::optional<std::uint32_t> Trunks::lowest_free() const noexcept {
+  const auto index = free_.lowest();
+  return index ? std::optional(static_cast<std::uint32_t>(*index + 1)) : std::nullopt;
+}
+
+void Trunks::claim(std::uint32_t number, std::string call_id, std::uint32_t worker) {
+  Endpoint* endpoint = find(number);
+  MGW_ASSERT(endpoint != nullptr);
+  MGW_ASSERT(endpoint->call_id.empty());
+  endpoint->call_id = std::move(call_id);
+  endpoint->ignore_call_id = false;
+  endpoint->worker = worker;
+  ++used_counter(number);
+  used_.insert(number - 1);
+  if (number <= virtual_total_) {
+    free_.erase(number - 1);
+  }
+}
+
+void Trunks::release(std::uint32_t number) {
+  Endpoint* endpoint = find(number);
+  MGW_ASSERT(endpoint != nullptr);
+  MGW_ASSERT(endpoint->connections.empty());
+  endpoint->call_id.clear();
+  endpoint->ignore_call_id = false;
+  --used_counter(number);
+  used_.erase(number - 1);
+  if (number <= virtual_total_) {
+    free_.insert(number - 1);
+  }
+}
+
+std::optional<std::uint32_t> Trunks::next_used(std::uint32_t number) const noexcept {
+  const auto index = used_.next_from(number >= 1 ? number - 1 : 0);
+  return index ? std::optional(static_cast<std::uint32_t>(*index + 1)) : std::nullopt;
+}
+
+std::uint32_t& Trunks::used_counter(std::uint32_t number) noexcept {
+  const auto trunk = e1_trunk_of(number);
+  return trunk ? e1_trunks_[*trunk].used : virtual_used_;
+}
+
+}  // namespace mgw
