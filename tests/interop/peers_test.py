@@ -15,7 +15,7 @@ from support import mgcp, runner
 from support.capture import CAPTURE_RIGHTS, Capture, assert_dissected, decode_rules
 from support.gateway import Gateway
 from support.load import Load
-from support.ports import udp_pair
+from support.ports import free_pair
 from support.speech import (decoded_reference, ffmpeg, make_speech, samples_of,
                             udp_port_in_use)
 from support.waiting import PATIENCE, wait_for
@@ -26,15 +26,6 @@ PACKET_BYTES = 160 * 2
 
 def missing(*programs):
     return [program for program in programs if not shutil.which(program)]
-
-
-def free_pair():
-    """Two neighbouring ports for a program that can't be told to choose."""
-    pair = udp_pair("127.0.0.1")
-    port = pair[0].getsockname()[1]
-    for sock in pair:
-        sock.close()
-    return port
 
 
 class Conversation:

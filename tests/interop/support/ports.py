@@ -83,6 +83,15 @@ def udp_pair(address):
     raise RuntimeError("no pair of ports is free")
 
 
+def free_pair(address="127.0.0.1"):
+    """Two neighbouring ports for a program that can't be told to choose."""
+    pair = udp_pair(address)
+    port = pair[0].getsockname()[1]
+    for sock in pair:
+        sock.close()
+    return port
+
+
 def free_tcp_port(address="127.0.0.1"):
     with socket.socket(family_of(address), socket.SOCK_STREAM) as probe:
         probe.bind((address, 0))
