@@ -21,7 +21,6 @@ from support.capture import (
 from support.events import Side
 from support.gateway import Gateway
 from support.rtp import rtp_packet, sender_report
-from support.waiting import wait_for
 
 VERBS = ["AUCX", "AUEP", "CRCX", "DLCX", "EPCF", "MDCX", "RQNT", "RSIP"]
 # Dynamic voice, telephone-event, CN. Bandwidth-efficient AMR is told apart by its number.
@@ -80,7 +79,7 @@ class Calls(Captured):
                 sender.peer.rtcp.send(sender_report())
                 wait_received(receiver.peer, len(sender.packets(receiver)))
             for side in sides:
-                wait_for(lambda peer=side.peer: peer.receive_waiting() or peer.reports, "reports")
+                wait_received(side.peer, 0, 1)
             count = len(sides[0].packets(sides[1]))
         # Each packet is seen twice: on its way to the gateway and away from it.
         self.dissected(mgcp=8, sdp=4, rtp=4 * count, rtpevent=4 * 8, amr=4 * 2, rtcp=4)

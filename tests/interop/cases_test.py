@@ -134,6 +134,7 @@ class Marking(MediaCase):
 
     @staticmethod
     def tos_of(sock):
+        select.select([sock], [], [], 5 * PATIENCE)
         ancillary = sock.recvmsg(2048, 256)[1]
         kinds = ((socket.IPPROTO_IP, socket.IP_TOS), (socket.IPPROTO_IPV6, socket.IPV6_TCLASS))
         return [int.from_bytes(data[:4], "little") for level, kind, data in ancillary

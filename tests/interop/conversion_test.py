@@ -4,7 +4,7 @@ MGW_PROGRAM is the gateway.
 """
 
 from support import amr, runner
-from support.call import Call
+from support.call import Call, wait_received
 from support.media_case import MediaCase
 from support.rtp import PLAIN_PAYLOAD, port_is_closed, stream
 from support.waiting import measure_for, wait_for
@@ -28,6 +28,7 @@ class AmrConversion(MediaCase):
         return self.call.leg(codecs, sends=sends, fmtp=fmtp)
 
     def assert_payloads(self, leg, kind, payloads):
+        wait_received(leg.peer, len(payloads))
         came = [(packet.payload_type, packet.payload.hex()) for packet in leg.peer.packets()]
         self.assertEqual(came, [(kind, payload.hex()) for payload in payloads])
 
@@ -83,9 +84,8 @@ class AmrConversion(MediaCase):
         report = bytes.fromhex("80c90001deadbeef")
         for leg in (first, second):
             leg.peer.rtcp.send(report)
-        self.gateway.settled(2)
         for leg in (first, second):
-            leg.peer.receive_waiting()
+            wait_received(leg.peer, 0, 1)
             self.assertEqual(leg.peer.reports, [report])
 
 
@@ -101,6 +101,8 @@ class HalfRateConversion(MediaCase):
             first = self.call.leg(codecs, sends=[(111, short)], fmtp=fmtp[0])
             second = self.call.leg(codecs, sends=[(111, long)], fmtp=fmtp[1])
             self.flow(first, second)
+            for leg in (first, second):
+                wait_received(leg.peer, 50)
             self.assertEqual([packet.payload for packet in second.peer.packets()], 50 * [long])
             self.assertEqual([packet.payload for packet in first.peer.packets()], 50 * [short])
 
@@ -119,7 +121,7 @@ class ConnectionTimeout(MediaCase):
     settings = {"endpoints.connection-timeout-s": 1, "rtp.port-quarantine-ms": 0}
 
     def test_timeout(self):
-        """A leg lives through 1.5 s of RTP and a gap of half a second, not one of 1.5 s."""
+        """TC_conn_timeout: a leg lives through RTP and a gap of half a second, not of 1.5 s."""
         leg = self.call.leg(((112, "GSM-HR-08/8000/1"),), "loopback")
         stream([leg.peer], 75, interval=0.02)
         measure_for(0.5)

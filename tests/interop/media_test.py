@@ -4,12 +4,33 @@ Counts are exact: after each stream the test waits until the gateway's own count
 all datagrams were dealt with. MGW_PROGRAM is the gateway.
 """
 
+import unittest
+
 from support import runner
-from support.call import Call, Leg
+from support.call import Call, Leg, wait_received
 from support.media_case import PACKETS, MediaCase
-from support.rtp import PLAIN_PAYLOAD, sender_report
+from support.rtp import PLAIN_PAYLOAD, Peer, sender_report, stream
 
 GSM = ((3, "GSM/8000/1"),)
+
+
+class PeersAlone(unittest.TestCase):
+    """The means of these tests."""
+
+    def test_peers(self):
+        """TC_rtpem_selftest: what the peers send to each other arrives, without a gateway."""
+        for addresses in (("127.0.0.1", "127.0.0.2"), ("::1", "::1")):
+            with self.subTest(addresses):
+                peers = [Peer(address) for address in addresses]
+                for peer, other in (peers, peers[::-1]):
+                    peer.connect(other.port, other.address)
+                stream(peers, PACKETS)
+                for peer, other in (peers, peers[::-1]):
+                    wait_received(peer, PACKETS)
+                    self.assertEqual(peer.received, other.sent)
+                    self.assertEqual(peer.refused, 0)
+                for peer in peers:
+                    peer.close()
 
 
 class PlainRtp(MediaCase):
@@ -154,9 +175,8 @@ class PlainRtp(MediaCase):
         report = sender_report()
         first.peer.rtcp.send(report)
         second.peer.rtcp.send(report)
-        self.gateway.settled(2)
         for leg in (first, second):
-            leg.peer.receive_waiting()
+            wait_received(leg.peer, 0, 1)
             self.assertEqual((leg.peer.reports, leg.peer.received), ([report], []))
 
     def test_numbers_of_packets_on_dlcx(self):

@@ -19,7 +19,8 @@ class SignallingTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.gateway = Gateway()
+        # Twice 300 endpoints within the time that released ports rest.
+        cls.gateway = Gateway(ports=2000)
         cls.agent = mgcp.Agent(cls.gateway.address, cls.gateway.port)
 
     @classmethod
@@ -60,6 +61,22 @@ class SignallingTest(unittest.TestCase):
         answer = self.agent.auep()
         self.assert_ok(answer)
         self.assertEqual(answer.sdp, "")
+
+    def test_line_ends(self):
+        """TC_selftest's texts, sent to the gateway: CRLF, LF and CR, also mixed, with SDP."""
+        body = mgcp.sdp("127.0.0.2", 2344, AMR)
+        for ends in (("\r\n",), ("\n",), ("\r",), ("\r\n", "\n"), ("\n", "\r", "\r\n")):
+            with self.subTest(ends):
+                self.clear("rtpbridge/2@mgw")
+                text = self.agent.text("CRCX", "rtpbridge/2@mgw",
+                                       ["C: 1226", "L: p:20, a:AMR", "M: sendrecv"], body)
+                lines = text.split("\r\n")[:-1]
+                mixed = "".join(line + ends[number % len(ends)]
+                                for number, line in enumerate(lines))
+                answer = mgcp.Answer(self.agent.exchange(mixed))
+                self.assert_created(answer)
+                self.assertEqual(answer.formats, [98])
+                self.assert_dlcx_ok("rtpbridge/2@mgw", "1226", answer.connection)
 
     def test_crcx(self):
         """TC_crcx: a CRCX has a connection and SDP in its answer."""
@@ -121,8 +138,8 @@ class SignallingTest(unittest.TestCase):
         self.assert_created(answer)
         self.assert_dlcx_ok(answer.endpoint, "1226")
 
-    def test_crcx_wildcarded_exhaust(self):
-        """TC_crcx_wildcarded_exhaust, TC_dlcx_wildcarded: 300 endpoints, then 403."""
+    def take_all(self):
+        """300 wildcarded CRCX; returns the names of the endpoints."""
         self.clear("rtpbridge/*@mgw")
         names = []
         for _ in range(300):
@@ -131,9 +148,19 @@ class SignallingTest(unittest.TestCase):
             names.append(answer.endpoint)
         self.assertEqual(len(set(names)), 300)
         self.assertEqual(self.gateway.metrics().total("mgw_endpoints_used"), 300)
+        return names
+
+    def test_crcx_wildcarded_exhaust(self):
+        """TC_crcx_wildcarded_exhaust: 300 endpoints, then 403; each is deleted by its name."""
+        names = self.take_all()
         self.assert_refused(self.agent.crcx("rtpbridge/*@mgw"), 403)
-        for name in names[:150]:
+        for name in names:
             self.assert_dlcx_ok(name, "1226")
+        self.assertEqual(self.gateway.metrics().total("mgw_endpoints_used"), 0)
+
+    def test_dlcx_wildcarded(self):
+        """TC_dlcx_wildcarded: one DLCX without parameters deletes all, and says 200, not 250."""
+        self.take_all()
         answer = self.agent.dlcx("rtpbridge/*@mgw")
         self.assert_ok(answer, 200)
         self.assertEqual(answer.parameters, {})

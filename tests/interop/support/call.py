@@ -2,6 +2,7 @@
 
 from support import mgcp
 from support.rtp import PLAIN_PAYLOAD, Peer, stream
+from support.waiting import wait_for
 
 
 class Leg:
@@ -76,11 +77,12 @@ def media_works(gateway, agent, endpoint="rtpbridge/1@mgw", packets=25):
                 raise AssertionError(f"{len(one.received)} of {len(other.sent)} came through")
 
 
-def wait_received(peer, packets):
-    """Waits until the peer has so many RTP packets (the caller compares what they are)."""
-    from support.waiting import wait_for
+def wait_received(peer, packets, reports=0):
+    """Waits until the peer has so many RTP and RTCP packets; the caller compares what they are.
 
+    What the gateway sends is counted a moment before it arrives.
+    """
     def enough():
         peer.receive_waiting()
-        return len(peer.received) >= packets
-    wait_for(enough, f"{packets} packets at port {peer.port}")
+        return len(peer.received) >= packets and len(peer.reports) >= reports
+    wait_for(enough, f"{packets} packets and {reports} reports at port {peer.port}")

@@ -1,10 +1,9 @@
 """The base of tests of media: counts are exact, on every backend."""
 
 from support import mgcp
-from support.call import Call
+from support.call import Call, wait_received
 from support.gateway import Gateway
 from support.rtp import Packet, stream
-from support.waiting import wait_for
 
 PACKETS = 50
 
@@ -52,12 +51,7 @@ class MediaCase:
             sent = Packet(data)
             expected.append((types[sent.payload_type], sent.sequence, sent.timestamp, sent.ssrc,
                              sent.payload))
-
-        def complete():
-            destination.peer.receive_waiting()
-            return len(destination.peer.received) >= len(expected)
-        # The last packets are counted when they are queued and leave at once afterwards.
-        wait_for(complete, "all that was sent arrives")
+        wait_received(destination.peer, len(expected))
         came = [(packet.payload_type, packet.sequence, packet.timestamp, packet.ssrc,
                  packet.payload) for packet in destination.peer.packets()]
         self.assertEqual(len(came), len(expected))
