@@ -456,6 +456,35 @@ std::size_t write_iuup_rates(const IuupRates& rates, std::span<std::byte> out) n
   return writer.size();
 }
 
+std::uint8_t iuup_rfci_between(const IuupConfiguration& source, std::uint8_t rfci,
+                               const IuupConfiguration& target) noexcept {
+  const IuupRfci* from = source.find(rfci);
+  const IuupRfci* same_number = target.find(rfci);
+  if (from == nullptr ||
+      (same_number != nullptr && same_number->subflow_bits == from->subflow_bits)) {
+    return rfci;
+  }
+  const auto declared = target.declared();
+  const auto same_sizes =
+      std::find_if(declared.begin(), declared.end(),
+                   [&](const IuupRfci& other) { return other.subflow_bits == from->subflow_bits; });
+  return same_sizes == declared.end() ? rfci : same_sizes->id;
+}
+
+std::uint64_t iuup_barred_between(const IuupConfiguration& source, const IuupRates& rates,
+                                  const IuupConfiguration& target) noexcept {
+  std::uint64_t barred = 0;
+  for (std::size_t from = 0; from < source.declared().size(); ++from) {
+    for (std::size_t to = 0; to < target.declared().size(); ++to) {
+      const bool same = source.rfcis[from].subflow_bits == target.rfcis[to].subflow_bits;
+      if (same && (rates.barred >> from & 1U) != 0) {
+        barred |= std::uint64_t{1} << to;
+      }
+    }
+  }
+  return barred;
+}
+
 IuupCause parse_iuup_nack(std::span<const std::byte> payload) noexcept {
   return payload.empty() ? IuupCause::missing_fields
                          : static_cast<IuupCause>(payload.front() >> 2U);

@@ -196,6 +196,17 @@ struct IuupRates {
 [[nodiscard]] std::size_t write_iuup_rates(const IuupRates& rates,
                                            std::span<std::byte> out) noexcept;
 
+/// The number under which a frame of `source`'s RFCI goes out on a leg that works with `target`:
+/// the same if it means the same sub-flow sizes there or if `source` does not know it, else the
+/// first with these sizes; the same if there is none.
+[[nodiscard]] std::uint8_t iuup_rfci_between(const IuupConfiguration& source, std::uint8_t rfci,
+                                             const IuupConfiguration& target) noexcept;
+/// The RFCIs of `target` to bar so that none comes whose sub-flow sizes are barred in `source`: a
+/// limit from one Iu UP leg as a wish to the other.
+[[nodiscard]] std::uint64_t iuup_barred_between(const IuupConfiguration& source,
+                                                const IuupRates& rates,
+                                                const IuupConfiguration& target) noexcept;
+
 /// The payload of a NACK: its cause. An empty payload says missing_fields.
 [[nodiscard]] IuupCause parse_iuup_nack(std::span<const std::byte> payload) noexcept;
 

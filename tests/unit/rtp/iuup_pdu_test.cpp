@@ -403,6 +403,25 @@ TEST_CASE("rate indicators for other RFCIs than were declared are unexpected") {
   CHECK(*fewer == IuupRates{0b11, 2});
 }
 
+TEST_CASE("an RFCI and a limit keep their meaning between legs with different numbers") {
+  const IuupConfiguration one = test::amr_122_set();
+  const IuupConfiguration other = test::unordered_set();
+  for (std::uint8_t rfci = 0; rfci < 64; ++rfci) {
+    CHECK(rtp::iuup_rfci_between(one, rfci, one) == rfci);
+    CHECK(rtp::iuup_rfci_between(other, rfci, other) == rfci);
+    CHECK(rtp::iuup_rfci_between(one, rfci, other) == (rfci < 3 ? (rfci + 1) % 3 : rfci));
+    CHECK(rtp::iuup_rfci_between(other, rfci, one) == (rfci < 3 ? (rfci + 2) % 3 : rfci));
+    CHECK(rtp::iuup_rfci_between(one, rfci, IuupConfiguration{}) == rfci);
+  }
+  const IuupConfiguration reversed =
+      test::iuup_set({{7, {0, 0, 0}}, {8, {39, 0, 0}}, {9, {81, 103, 60}}, {5, {81, 103, 60}}});
+  CHECK(rtp::iuup_rfci_between(one, 0, reversed) == 9);
+  CHECK(rtp::iuup_barred_between(one, {0b001, 3}, reversed) == 0b1100);
+  CHECK(rtp::iuup_barred_between(one, {0b110, 3}, reversed) == 0b0011);
+  CHECK(rtp::iuup_barred_between(one, {0b111, 3}, one) == 0b111);
+  CHECK(rtp::iuup_barred_between(one, {0, 3}, reversed) == 0);
+}
+
 TEST_CASE("refusals, error events and time alignments say what they mean") {
   CHECK(rtp::parse_iuup_nack({}) == IuupCause::missing_fields);
   CHECK(rtp::parse_iuup_nack(from_hex("bc")) == IuupCause::time_alignment_not_supported);
