@@ -4,20 +4,21 @@ Two SIPp processes agree on the call over SIP; the session description of the ca
 gateway's port, so that the calling one plays there. MGW_PROGRAM is the gateway.
 """
 
+import functools
 import glob
 import os
 import shutil
-import signal
 import subprocess
 import tempfile
 import unittest
 
 from support import mgcp, runner
 from support.call import Call, wait_received
+from support.capture import CAPTURE_RIGHTS, Capture, assert_dissected, decode_rules
 from support.gateway import Gateway
 from support.ports import free_pair
 from support.rtp import Packet
-from support.speech import udp_port_in_use
+from support.speech import run, udp_port_in_use
 from support.waiting import PATIENCE, wait_for
 
 CAPTURES = "/usr/share/sip-tester"
@@ -112,24 +113,18 @@ def caller_scenario(plays):
     )
 
 
-def recorded(path):
-    """The RTP packets of a capture file, in its order."""
-    text = subprocess.run(
-        ["tshark", "-n", "-r", path, "-T", "fields", "-e", "udp.payload"],
-        capture_output=True,
-        text=True,
-        check=True,
-        stdin=subprocess.DEVNULL,
-        timeout=60 * PATIENCE,
-    ).stdout
+@functools.lru_cache
+def recorded(*names):
+    """The RTP packets of SIPp's capture files, one file after the other."""
+    paths = [f"{CAPTURES}/{name}.pcap" for name in names]
+    with tempfile.NamedTemporaryFile(suffix=".pcapng") as merged:
+        run("mergecap", "-a", "-w", merged.name, *paths)
+        text = run("tshark", "-n", "-r", merged.name, "-T", "fields", "-e", "udp.payload")
     return [bytes.fromhex(line) for line in text.split()]
 
 
 @unittest.skipUnless(
-    shutil.which("sipp")
-    and shutil.which("tshark")
-    and os.geteuid() == 0
-    and glob.glob(f"{CAPTURES}/dtmf_2833_*.pcap"),
+    shutil.which("sipp") and CAPTURE_RIGHTS and glob.glob(f"{CAPTURES}/dtmf_2833_*.pcap"),
     "sipp, tshark or the rights for raw sockets are missing",
 )
 class Sipp:
@@ -191,27 +186,66 @@ class Sipp:
         except subprocess.TimeoutExpired:
             self.fail(self.output())
 
+    def two_legs(self, agent, call, media_port):
+        """The leg of SIPp, at media_port, and ours; returns SIPp's answer and our leg."""
+        codecs = ((8, "PCMA/8000"), (SIPP_EVENT, "telephone-event/8000"))
+        body = mgcp.sdp("127.0.0.1", media_port, codecs)
+        answer = agent.crcx(call.endpoint, mode="sendrecv", body=body)
+        self.assertEqual(answer.code, 200)
+        return answer, call.leg(((8, "PCMA/8000"), (OUR_EVENT, "telephone-event/8000")))
+
+    def assert_same(self, peer, expected):
+        """All that was played came: type of the leg, all else as it was."""
+        wait_received(peer, len(expected))
+        types = {8: 8, SIPP_EVENT: OUR_EVENT}
+        came = [as_seen(packet, packet.payload_type) for packet in peer.packets()]
+        packets = [Packet(data) for data in expected]
+        self.assertEqual(came, [as_seen(one, types[one.payload_type]) for one in packets])
+
     def test_digits(self):
         """All ten digits arrive whole: type of the leg, timestamps, markers and ends kept."""
-        files = [f"{CAPTURES}/dtmf_2833_{key}.pcap" for key in KEYS]
-        expected = [packet for path in files for packet in recorded(path)]
-        with Gateway(backend=self.backend) as gateway:
+        names = [f"dtmf_2833_{key}" for key in KEYS]
+        expected = recorded(*names)
+        self.assertEqual(sum(Packet(data).marker for data in expected), len(KEYS))
+        with Gateway(backend=self.backend, ports=20) as gateway:
+            agent = mgcp.Agent(gateway.address, gateway.port)
+            ports = range(gateway.range.first, gateway.range.last + 1)
+            capture = Capture(f"{self.directory.name}/call.pcapng", [gateway.port, *ports])
+            try:
+                with Call(agent) as call:
+                    media_port = free_pair()
+                    answer, leg = self.two_legs(agent, call, media_port)
+                    self.play(
+                        media_port,
+                        answer.rtp_port,
+                        [(f"{CAPTURES}/{name}.pcap", 180) for name in names],
+                    )
+                    self.assert_same(leg.peer, expected)
+                capture.stop()
+            finally:
+                capture.close()
+                agent.close()
+            frames = capture.frames(decode_rules(gateway.port))
+        assert_dissected(self, frames, mgcp=6, sdp=4, rtpevent=2 * len(expected))
+
+    def test_digits_within_speech(self):
+        """SIPp's speech, with its digits in the middle of it, sent fast by a peer of ours."""
+        speech = recorded("g711a")
+        middle = len(speech) // 2
+        digits = recorded("dtmf_2833_star", "dtmf_2833_pound")
+        played = speech[:middle] + digits + speech[middle:]
+        with Gateway(backend=self.backend, ports=20) as gateway:
             agent = mgcp.Agent(gateway.address, gateway.port)
             with Call(agent) as call:
-                codecs = ((8, "PCMA/8000"), (SIPP_EVENT, "telephone-event/8000"))
-                media_port = free_pair()
-                answer = agent.crcx(
-                    call.endpoint, mode="sendrecv", body=mgcp.sdp("127.0.0.1", media_port, codecs)
-                )
-                codecs = ((8, "PCMA/8000"), (OUR_EVENT, "telephone-event/8000"))
-                leg = call.leg(codecs)
-                self.play(media_port, answer.rtp_port, [(path, 180) for path in files])
-                wait_received(leg.peer, len(expected))
-                came = [as_seen(packet, packet.payload_type) for packet in leg.peer.packets()]
+                player = call.peer()
+                answer, leg = self.two_legs(agent, call, player.port)
+                player.connect(answer.rtp_port)
+                for number, data in enumerate(played, 1):
+                    player.rtp.send(data)
+                    if number % 50 == 0:
+                        wait_received(leg.peer, number)
+                self.assert_same(leg.peer, played)
             agent.close()
-        self.assertEqual(came, [as_seen(Packet(data), OUR_EVENT) for data in expected])
-        markers = [packet[1] for packet in came]
-        self.assertEqual(sum(markers), len(KEYS))
 
 
 def as_seen(packet, payload_type):

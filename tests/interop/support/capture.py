@@ -133,7 +133,8 @@ class Capture:
             "_ws.col.Info",
         ]
         frames = [Frame(row) for row in self.tshark(fields, wanted, decode)]
-        for form in sorted(set((forms or {}).values())):
+        seen = {frame.payload_type for frame in frames}
+        for form in sorted({form for kind, form in (forms or {}).items() if kind in seen}):
             other = [Frame(row) for row in self.tshark(fields, wanted, decode, form)]
             frames = [
                 two if forms.get(one.payload_type) == form else one
