@@ -6,9 +6,9 @@ here and voice there. MGW_PROGRAM is the gateway.
 
 import itertools
 
-from support import runner
+from support import mgcp, runner
 from support.call import Call, wait_received
-from support.events import SIDES, VOICE, Side, packet_text
+from support.events import COMFORT_NOISE, SIDES, VOICE, Side, packet_text
 from support.media_case import MediaCase
 from support.rtp import rtp_packet
 
@@ -105,6 +105,28 @@ class Events(MediaCase):
         )
         after = self.gateway.settled().dropped("unmapped_payload_type")
         self.assertEqual(after - before, 1, "telephone-event/16000 has nowhere to go")
+
+    def test_static_types(self):
+        """Types of RFC 3551 need no rtpmap: 8 and 13 cross to what the other leg calls them."""
+        peer = self.call.peer()
+        body = mgcp.sdp("127.0.0.1", peer.port, ((8, "PCMA/8000"), (13, "CN/8000")))
+        body = "".join(line for line in body.splitlines(True) if "rtpmap" not in line)
+        answer = self.agent.crcx(self.call.endpoint, mode="sendrecv", body=body)
+        peer.connect(answer.rtp_port)
+        other = self.call.leg(((97, "PCMA/8000"), (98, "CN/8000"))).peer
+        for sender, receiver, types in (
+            (peer, other, {8: 97, 13: 98}),
+            (other, peer, {97: 8, 98: 13}),
+        ):
+            for number, kind in enumerate(types):
+                sender.rtp.send(rtp_packet(kind, number, 160 * number, COMFORT_NOISE))
+            self.assert_packets(
+                receiver,
+                [
+                    rtp_packet(to, number, 160 * number, COMFORT_NOISE)
+                    for number, to in enumerate(types.values())
+                ],
+            )
 
 
 runner.for_each_backend(globals(), Events)
