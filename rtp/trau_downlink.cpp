@@ -132,7 +132,7 @@ void TrauDownlink::align_time(int steps) noexcept {
 }
 
 /// AMR says its mode and its mode request in turns, but a new mode at once: its bits can't be read
-/// otherwise (TS 48.060 clause 5.5.1.2).
+/// otherwise (TS 48.060).
 void TrauDownlink::choose_mode_field(TrauFrame& frame) noexcept {
   const bool is_speech = frame.amr_class != AmrFrameClass::no_speech;
   const bool is_known = !is_speech || frame.amr_mode == said_mode_;

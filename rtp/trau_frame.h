@@ -132,7 +132,7 @@ inline constexpr std::size_t kTrauErrorCount = 8;
 
 /// What an uplink frame asks of the next downlink frame, in steps of 250 us: positive = later (the
 /// frame is lengthened), -1 = earlier (shortened), none = nothing or no valid value
-/// (TS 48.060 clause 4.6.1, TS 48.061 clause 6.6).
+/// (TS 48.060, TS 48.061).
 [[nodiscard]] std::optional<int> time_alignment_request(const TrauFrame& frame,
                                                         TrauFraming framing) noexcept;
 

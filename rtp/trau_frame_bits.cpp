@@ -50,7 +50,7 @@ struct EnhancedGroup {
   std::array<Run, 3> covered;
 };
 
-// TS 48.060 clause 5.5.1.1: D1 is 1. An empty run has its last bit before its first.
+// TS 48.060: D1 is 1. An empty run has its last bit before its first.
 constexpr std::array<EnhancedGroup, 5> kEnhancedGroups{{
     {{2, 39}, {{{1, 22}, {25, 27}, {29, 29}}}},
     {{43, 95}, {{{43, 52}, {91, 92}, {1, 0}}}},

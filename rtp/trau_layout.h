@@ -1,5 +1,5 @@
 #pragma once
-// Where the synchronisation bits of the TRAU frames are (3GPP TS 48.060 clause 3, TS 48.061
+// Where the synchronisation bits of the TRAU frames are (3GPP TS 48.060, TS 48.061
 // clause 5), as tables made at compile time. Everything else of a frame is addressed as the n-th
 // bit that is none of them. Constants and pure functions, any thread.
 
@@ -89,7 +89,7 @@ constexpr SyncBit sync_8k_amr_740(std::size_t bit) noexcept {
 
 }  // namespace detail
 
-/// All frames of 16 kbit/s: 16 zeros, then a one before every 15 bits (TS 48.060 clause 3).
+/// All frames of 16 kbit/s: 16 zeros, then a one before every 15 bits (TS 48.060).
 inline constexpr TrauLayout kTrauLayout16k =
     detail::make_layout(kTrauFrameBitsMax, detail::sync_16k);
 /// Half rate speech at 8 kbit/s (TS 48.061 clause 5.2); AMR up to 5.90 kbit/s uses it too.

@@ -9,17 +9,16 @@
 
 namespace rtp {
 
-/// Fewer wrong bits of the code word than this make a valid SID (GSM 06.31 and GSM 06.81, clause
-/// 6.1.1).
+/// Fewer wrong bits of the code word than this make a valid SID (GSM 06.31 and GSM 06.81).
 inline constexpr unsigned kValidSidErrors = 2;
 /// Fewer than this make an invalid SID, more make speech.
 inline constexpr unsigned kInvalidSidErrors = 16;
 
 /// How many bits of the SID code word are wrong in the content of an FR frame: 95 bits of its
-/// pulses, all 0 (GSM 06.12 clause 5.2). `content` has 260 bits in the order of the RTP payload.
+/// pulses, all 0 (GSM 06.12). `content` has 260 bits in the order of the RTP payload.
 [[nodiscard]] unsigned full_rate_sid_errors(std::span<const std::byte> content) noexcept;
 
-/// The same of an EFR frame: 95 bits, all 1 (GSM 06.62 clause 5.3). `content` has 244 bits.
+/// The same of an EFR frame: 95 bits, all 1 (GSM 06.62). `content` has 244 bits.
 [[nodiscard]] unsigned enhanced_full_rate_sid_errors(std::span<const std::byte> content) noexcept;
 
 /// How the bits of an FR, EFR or HR frame look; speech for all other types.

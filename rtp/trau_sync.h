@@ -1,6 +1,6 @@
 #pragma once
-// Finds the frames in the bit stream of a sub-slot and keeps to them (3GPP TS 48.060 clause 4.8,
-// TS 48.061 clause 6.8). One object per stream, on one thread; the memory is fixed and the work per
+// Finds the frames in the bit stream of a sub-slot and keeps to them (3GPP TS 48.060, TS 48.061
+// clause 6.8). One object per stream, on one thread; the memory is fixed and the work per
 // bit is bounded.
 
 #include "rtp/trau_layout.h"

@@ -390,6 +390,52 @@ TEST_CASE("after a gap without alignment the timestamp has grown by the time tha
   CHECK(uplink.counters().aligned == 2);
 }
 
+TEST_CASE("a gap that is no whole number of intervals is rounded to the nearest one") {
+  for (const auto& [bits, intervals] :
+       {std::pair{960U + 100U, 4U}, std::pair{960U + 200U, 5U}, std::pair{960U + 319U, 5U}}) {
+    test::Random random{20};
+    TrauUplink uplink(kLegs[0].mapping, 0, 0);
+    for (int tick = 0; tick < 3; ++tick) {
+      const Bytes block = test::built(uplink_speech(random), TrauFraming::trau_16k);
+      CHECK(uplink.push(block, 320).size() == 1);
+    }
+    for (unsigned bit = 0; bit < bits; ++bit) {
+      const Bytes idle(1, std::byte{0xff});
+      CHECK(uplink.push(idle, 1).empty());
+    }
+    const Bytes block = test::built(uplink_speech(random), TrauFraming::trau_16k);
+    const auto payloads = uplink.push(block, 320);
+    REQUIRE(payloads.size() == 1);
+    CHECK(payloads[0].timestamp == (2 + intervals) * 160);
+    CHECK(payloads[0].sequence == 3);
+  }
+}
+
+TEST_CASE("AMR says its mode in every second frame, and a new mode at once") {
+  test::Random random{21};
+  const Leg leg = make_leg(TrauCodec::adaptive_multi_rate, 16);
+  TrauDownlink downlink(leg.mapping, {1, 5});
+  Sender sender;
+  bool says_request = true;
+  static_cast<void>(pulled(downlink, 40));
+  sender.send(downlink, random_payload(random, leg, 5));
+  static_cast<void>(pulled(downlink, 40));
+  for (int tick = 0; tick < 40; ++tick) {
+    const std::uint8_t mode = tick < 21 ? 5 : 7;
+    sender.send(downlink, random_payload(random, leg, mode));
+    const auto frame = rtp::parse_trau_frame(pulled(downlink, 40), TrauFraming::trau_16k, mode);
+    REQUIRE(frame.has_value());
+    REQUIRE(frame->amr_class == rtp::AmrFrameClass::speech_good);
+    if (tick == 22) {  // the first of the new mode, one frame behind
+      CHECK_FALSE(frame->amr_says_request);
+      CHECK(frame->amr_mode == 7);
+    } else if (tick != 0) {
+      CHECK(frame->amr_says_request == !says_request);
+    }
+    says_request = frame->amr_says_request;
+  }
+}
+
 TEST_CASE("blocks may have any size") {
   test::Random random{10};
   TrauUplink whole(kLegs[0].mapping, 0, 0);

@@ -209,6 +209,22 @@ TEST_CASE("the SID code words: 95 bits of FR and EFR, 79 of HR, with the limits 
   CHECK(rtp::full_rate_sid_errors(frame.content) == 1);
 }
 
+TEST_CASE("the SID code word of EFR lies in four runs of the speech bits, with a gap in some") {
+  // GSM 06.62, first and last of each run without a gap.
+  constexpr std::array<std::pair<std::size_t, std::size_t>, 7> kRuns{
+      {{45, 46}, {48, 68}, {94, 96}, {98, 118}, {148, 171}, {196, 209}, {212, 221}}};
+  for (std::size_t bit = 0; bit < 244; ++bit) {
+    TrauFrame frame;
+    frame.content.fill(std::byte{0xff});
+    rtp::set_bit(frame.content, bit, false);
+    const bool covered = std::any_of(kRuns.begin(), kRuns.end(), [bit](const auto& run) {
+      return bit >= run.first && bit <= run.second;
+    });
+    CAPTURE(bit);
+    CHECK(rtp::enhanced_full_rate_sid_errors(frame.content) == (covered ? 1U : 0U));
+  }
+}
+
 TEST_CASE("only a perfect SID goes down the line with SP = 0") {
   Bytes payload(33, std::byte{0});
   payload[0] = std::byte{0xd0};
