@@ -1,5 +1,7 @@
 #include "conf/config_check.h"
 
+#include "conf/notified_entity.h"
+
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
@@ -62,6 +64,27 @@ std::optional<Violation> check_call_agent(const MgcpOptions& mgcp) {
   return std::nullopt;
 }
 
+std::optional<Violation> check_notify_entity(const MgcpOptions& mgcp) {
+  const auto entity = parse_notified_entity(mgcp.notify_entity);
+  if (!entity) {
+    return std::nullopt;
+  }
+  if (address_family(entity->address) != address_family(mgcp.bind)) {
+    return Violation{"mgcp.notify-entity", "mgcp.bind",
+                     fmt::format("mgcp.notify-entity is at {} and mgcp.bind is {}: both must be "
+                                 "IPv4 or both IPv6",
+                                 entity->address, mgcp.bind)};
+  }
+  if (!mgcp.call_agent.empty() &&
+      (entity->address != mgcp.call_agent || entity->port != kCallAgentPort)) {
+    return Violation{"mgcp.notify-entity", "mgcp.call-agent",
+                     fmt::format("mgcp.notify-entity is at {} port {}, but with mgcp.call-agent "
+                                 "nobody is heard but {} port {}",
+                                 entity->address, entity->port, mgcp.call_agent, kCallAgentPort)};
+  }
+  return std::nullopt;
+}
+
 std::optional<Violation> check_advertised(const Config& config) {
   const bool mgcp_is_ipv6 = address_family(config.mgcp.bind) == AddressFamily::ipv6;
   const RtpOptions& rtp = config.rtp;
@@ -83,6 +106,9 @@ std::optional<Violation> find_violation(const Config& config) {
     return violation;
   }
   if (auto violation = check_call_agent(config.mgcp)) {
+    return violation;
+  }
+  if (auto violation = check_notify_entity(config.mgcp)) {
     return violation;
   }
   return check_advertised(config);

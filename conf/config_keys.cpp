@@ -179,7 +179,7 @@ constexpr Setting kMgcp[] = {
     text<&Config::mgcp, &MgcpOptions::notify_entity>(
         "mgcp.notify-entity", kOptionalEntity,
         "Call agent that is told about start and stop with RSIP, such as "
-        "ca@192.0.2.1:2727; \"\" sends none."),
+        "ca@192.0.2.1:2727; \"\" sends none. Its answers are heard whatever mgcp.allow names."),
     toggle<&Config::mgcp, &MgcpOptions::early_bidir_error>(
         "mgcp.compat.early-bidir-error",
         "Refuse a CRCX in mode sendrecv without SDP (527) instead of waiting for the remote "

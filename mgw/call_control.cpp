@@ -3,6 +3,7 @@
 #include "io/assert.h"
 #include "io/log.h"
 #include "mgcp/writer.h"
+#include "mgw/restart_notifier.h"
 
 #include <fmt/format.h>
 
@@ -52,6 +53,7 @@ std::span<const std::uint8_t> address_bytes(const io::SocketAddress& address) no
 CallControl::CallControl(const CallControlParts& parts)
     : parts_(parts),
       options_(parts.config.endpoints.options),
+      notified_agent_(notified_agent(parts.config)),
       cache_(cache_options(parts.config, parts.random)),
       trunks_(parts.config.endpoints.count),
       local_media_(parts.config, parts.sockets),
@@ -72,7 +74,7 @@ bool CallControl::allowed(const io::SocketAddress& agent) const noexcept {
 void CallControl::on_datagram(const io::SocketAddress& agent, std::string_view datagram) {
   counters_.datagrams.add();
   if (!allowed(agent)) {
-    counters_.refused_agents.add();
+    on_refused(agent, datagram);
     return;
   }
   mgcp::MessageSplitter splitter(datagram);
@@ -108,12 +110,33 @@ void CallControl::on_message(const io::SocketAddress& agent, std::string_view me
     }
     answer_error(std::move(reply), error->error);
   } else if (const auto* response = std::get_if<mgcp::ResponseLine>(&line)) {
-    counters_.responses.add();
-    if (response_handler_) {
-      response_handler_(agent, response->transaction_id);
-    }
+    on_response_line(agent, *response);
   } else {
     counters_.garbage.add();
+  }
+}
+
+void CallControl::on_refused(const io::SocketAddress& agent, std::string_view datagram) {
+  bool refused = agent != notified_agent_;
+  mgcp::MessageSplitter splitter(refused ? std::string_view() : datagram);
+  while (const auto message = splitter.next()) {
+    const mgcp::FirstLine line = mgcp::parse_first_line(*message);
+    if (const auto* response = std::get_if<mgcp::ResponseLine>(&line)) {
+      on_response_line(agent, *response);
+    } else {
+      refused = true;
+    }
+  }
+  if (refused) {
+    counters_.refused_agents.add();
+  }
+}
+
+void CallControl::on_response_line(const io::SocketAddress& agent,
+                                   const mgcp::ResponseLine& response) {
+  counters_.responses.add();
+  if (response_handler_) {
+    response_handler_(agent, response.transaction_id, response.code);
   }
 }
 

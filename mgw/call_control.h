@@ -85,8 +85,8 @@ class CallControl {
   void on_tick();
 
   /// Who is told of responses that agents send (to RSIP of the gateway).
-  using ResponseHandler =
-      std::function<void(const io::SocketAddress& agent, mgcp::TransactionId transaction_id)>;
+  using ResponseHandler = std::function<void(
+      const io::SocketAddress& agent, mgcp::TransactionId transaction_id, mgcp::ResponseCode code)>;
   /// Who hears of agents' responses to our own commands.
   void on_response(ResponseHandler handler) { response_handler_ = std::move(handler); }
 
@@ -142,6 +142,9 @@ class CallControl {
 
   void on_message(const io::SocketAddress& agent, std::string_view message,
                   const std::shared_ptr<ReplyGroup>& group);
+  /// A datagram from an agent whose commands are refused.
+  void on_refused(const io::SocketAddress& agent, std::string_view datagram);
+  void on_response_line(const io::SocketAddress& agent, const mgcp::ResponseLine& response);
   void on_command(const io::SocketAddress& agent, const mgcp::CommandLine& line,
                   const std::shared_ptr<ReplyGroup>& group);
   void execute(const mgcp::CommandLine& line, Reply reply);
@@ -225,6 +228,7 @@ class CallControl {
 
   CallControlParts parts_;
   const conf::TrunkOptions& options_;
+  std::optional<io::SocketAddress> notified_agent_;  ///< heard even if it may give no commands
   mgcp::TransactionCache cache_;
   Trunks trunks_;
   LocalMedia local_media_;

@@ -97,8 +97,9 @@ Gateway::Gateway(const conf::Config& config)
       CallControlParts{config_, clock_, sockets_, *workers_, front_, *random_});
   notifier_ = std::make_unique<RestartNotifier>(config_, front_,
                                                 random_->next() % mgcp::kTransactionIdMax + 1);
-  control_->on_response([this](const io::SocketAddress& agent, mgcp::TransactionId transaction_id) {
-    notifier_->on_response(agent, transaction_id);
+  control_->on_response([this](const io::SocketAddress& agent, mgcp::TransactionId transaction_id,
+                               mgcp::ResponseCode code) {
+    notifier_->on_response(agent, transaction_id, code, clock_.now());
   });
   start_metrics(*selection);
   open_front();

@@ -17,18 +17,25 @@ namespace {
 constexpr io::Duration kFirstInterval = std::chrono::milliseconds(500);
 constexpr io::Duration kLongestInterval = std::chrono::seconds(4);
 constexpr io::Duration kGiveUpAfter = std::chrono::seconds(20);
+/// RFC 3435 section 3.5.6: the repetition timer once a provisional response has come.
+constexpr io::Duration kProvisionalInterval = std::chrono::seconds(5);
 
 }  // namespace
 
+std::optional<io::SocketAddress> notified_agent(const conf::Config& config) {
+  const auto entity = conf::parse_notified_entity(config.mgcp.notify_entity);
+  if (!entity) {
+    return std::nullopt;
+  }
+  return io::SocketAddress::parse(entity->address, entity->port);
+}
+
 RestartNotifier::RestartNotifier(const conf::Config& config, AgentSender& agents,
                                  mgcp::TransactionId transaction_id)
-    : endpoint_("*@" + (config.mgcp.domain == "*" ? "mgw" : config.mgcp.domain)),
+    : agent_(notified_agent(config)),
+      endpoint_("*@" + (config.mgcp.domain == "*" ? "mgw" : config.mgcp.domain)),
       agents_(agents),
-      next_id_(std::clamp<mgcp::TransactionId>(transaction_id, 1, mgcp::kTransactionIdMax)) {
-  if (const auto entity = conf::parse_notified_entity(config.mgcp.notify_entity)) {
-    agent_ = io::SocketAddress::parse(entity->address, entity->port);
-  }
-}
+      next_id_(std::clamp<mgcp::TransactionId>(transaction_id, 1, mgcp::kTransactionIdMax)) {}
 
 void RestartNotifier::notify(mgcp::RestartMethod method, io::TimePoint now) {
   if (!agent_) {
@@ -47,9 +54,16 @@ void RestartNotifier::notify(mgcp::RestartMethod method, io::TimePoint now) {
 }
 
 void RestartNotifier::on_response(const io::SocketAddress& agent,
-                                  mgcp::TransactionId transaction_id) noexcept {
-  if (under_way_ && agent == *agent_ && under_way_->transaction_id == transaction_id) {
+                                  mgcp::TransactionId transaction_id, mgcp::ResponseCode code,
+                                  io::TimePoint now) noexcept {
+  if (!under_way_ || agent != *agent_ || under_way_->transaction_id != transaction_id) {
+    return;
+  }
+  if (mgcp::number(code) >= mgcp::number(mgcp::ResponseCode::ok)) {
     under_way_.reset();
+  } else {
+    under_way_->interval = kProvisionalInterval;
+    under_way_->next = now + kProvisionalInterval;
   }
 }
 
@@ -63,7 +77,8 @@ void RestartNotifier::on_tick(io::TimePoint now) {
     return;
   }
   agents_.send(*agent_, under_way_->datagram);
-  under_way_->interval = std::min(2 * under_way_->interval, kLongestInterval);
+  under_way_->interval =
+      std::max(under_way_->interval, std::min(2 * under_way_->interval, kLongestInterval));
   under_way_->next = now + under_way_->interval;
 }
 

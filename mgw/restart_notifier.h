@@ -15,6 +15,9 @@ namespace mgw {
 
 class AgentSender;
 
+/// The address of the agent that the configuration wants to be told; empty if there is none.
+[[nodiscard]] std::optional<io::SocketAddress> notified_agent(const conf::Config& config);
+
 /// Sends RSIP and repeats it until it is answered or T-MAX is over. Does nothing when no entity is
 /// configured. Control thread only.
 class RestartNotifier {
@@ -26,8 +29,10 @@ class RestartNotifier {
   /// All endpoints are in service, or go out of it. A later notice replaces an earlier one that is
   /// not yet answered.
   void notify(mgcp::RestartMethod method, io::TimePoint now);
-  /// A response came from somewhere.
-  void on_response(const io::SocketAddress& agent, mgcp::TransactionId transaction_id) noexcept;
+  /// A response came from somewhere. A provisional one (below 200) ends nothing, but the notice is
+  /// repeated at longer intervals from then on.
+  void on_response(const io::SocketAddress& agent, mgcp::TransactionId transaction_id,
+                   mgcp::ResponseCode code, io::TimePoint now) noexcept;
   /// Repeats what is due.
   void on_tick(io::TimePoint now);
   /// True while an answer is awaited.

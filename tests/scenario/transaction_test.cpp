@@ -316,3 +316,30 @@ TEST_CASE("an agent that the access list does not name is not heard") {
   CHECK(stranger.datagrams().empty());
   CHECK(scene.world.control().counters().refused_agents.value() == 1);
 }
+
+TEST_CASE("of an agent that is told of restarts responses are heard, even if it may not command") {
+  auto config = sim::small_config();
+  config.mgcp.allow = {conf::IpNetwork::parse("198.51.100.1/32").value()};
+  config.mgcp.notify_entity = "ca@198.51.100.2:2727";
+  Scene scene(config);
+  sim::CallAgent& notified = scene.world.add_agent();
+  sim::CallAgent& stranger = scene.world.add_agent();
+  REQUIRE(notified.local().text() == "198.51.100.2:2727");
+  std::vector<std::string> heard;
+  scene.world.control().on_response([&heard](const io::SocketAddress& agent,
+                                             mgcp::TransactionId transaction_id,
+                                             mgcp::ResponseCode code) {
+    heard.push_back(fmt::format("{} {} {}", agent.text(), transaction_id, mgcp::number(code)));
+  });
+  const auto& counters = scene.world.control().counters();
+  notified.send_raw("100 7 wait\r\n.\r\n200 7 OK\r\n");
+  stranger.send_raw("200 7 OK\r\n");
+  scene.run_for(1s);
+  CHECK(heard == std::vector<std::string>{"198.51.100.2:2727 7 100", "198.51.100.2:2727 7 200"});
+  CHECK(counters.responses.value() == 2);
+  CHECK(counters.refused_agents.value() == 1);
+  notified.send_raw("AUEP 8 null@mgw MGCP 1.0\r\n");
+  scene.run_for(1s);
+  CHECK(notified.datagrams().empty());
+  CHECK(counters.refused_agents.value() == 2);
+}

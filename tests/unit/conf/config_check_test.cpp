@@ -38,6 +38,20 @@ TEST_CASE("the call agent must be of the family of the MGCP socket and on its ac
   CHECK(violated_by("mgcp: {bind: '::1', call-agent: '::1', allow: ['::/64']}").empty());
 }
 
+TEST_CASE("the entity to notify must be one that the MGCP socket reaches and hears") {
+  CHECK(violated_by("mgcp: {notify-entity: 'ca@127.0.0.2'}").empty());
+  CHECK(violated_by("mgcp: {notify-entity: 'ca@[::1]:2727'}") == "mgcp.notify-entity");
+  CHECK(violated_by("mgcp: {bind: '::1', notify-entity: 'ca@[::1]:2727'}").empty());
+  CHECK(violated_by("mgcp: {bind: '::1', notify-entity: 127.0.0.2}") == "mgcp.notify-entity");
+  CHECK(violated_by("mgcp: {call-agent: 127.0.0.2, notify-entity: 'ca@127.0.0.2'}").empty());
+  CHECK(violated_by("mgcp: {call-agent: 127.0.0.2, notify-entity: '127.0.0.2:2428'}") ==
+        "mgcp.notify-entity");
+  CHECK(violated_by("mgcp: {call-agent: 127.0.0.2, notify-entity: 127.0.0.3}") ==
+        "mgcp.notify-entity");
+  // It gives no commands, so the access list need not name it.
+  CHECK(violated_by("mgcp: {allow: [10.0.0.0/8], notify-entity: 127.0.0.3}").empty());
+}
+
 TEST_CASE("an advertised address needs a bound one of its family") {
   CHECK(violated_by("rtp: {advertise: 192.0.2.1}").empty());
   CHECK(violated_by("rtp: {advertise-v6: '2001:db8::1'}") == "rtp.advertise-v6");
