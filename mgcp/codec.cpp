@@ -146,8 +146,8 @@ bool same_codec(const Codec& left, const Codec& right) noexcept {
 }
 
 bool convertible_codec(const Codec& left, const Codec& right) noexcept {
-  return same_format(left, right) || (is_codec(left, "AMR") && is_iuup(right)) ||
-         (is_iuup(left) && is_codec(right, "AMR"));
+  return same_format(left, right) || (is_amr(left) && is_iuup(right)) ||
+         (is_iuup(left) && is_amr(right));
 }
 
 std::uint32_t frame_duration_ms(const Codec& codec) noexcept {

@@ -362,6 +362,12 @@ void CallControl::on_media_event(std::uint32_t worker, MediaEvent&& event) {
             event.count, to_string(event.cause), endpoint_name(number), id, endpoint->call_id);
     return;
   }
+  if (event.kind == MediaEvent::Kind::leg_failed) {
+    io::log(LogLevel::notice, "rtp",
+            "peer does not answer the IuUP initialisation endpoint={} conn={:08X} call={}",
+            endpoint_name(number), id, endpoint->call_id);
+    return;
+  }
   if (pending_.contains(endpoint->find(id)->last_command)) {
     return;  // an MDCX crossed with the timeout and begins a new time limit
   }

@@ -13,6 +13,7 @@
 #include "mgw/endpoint.h"
 #include "mgw/local_media.h"
 #include "mgw/media_command.h"
+#include "mgw/random_source.h"
 #include "mgw/trunks.h"
 
 #include <cstdint>
@@ -38,19 +39,6 @@ class AgentSender {
   virtual ~AgentSender() = default;
   /// Sends one datagram to an agent; what can't be sent is lost, the agent will repeat its command.
   virtual void send(const io::SocketAddress& agent, std::string_view datagram) noexcept = 0;
-};
-
-/// Where random numbers come from.
-class RandomSource {
- public:
-  RandomSource() = default;
-  RandomSource(const RandomSource&) = delete;
-  RandomSource& operator=(const RandomSource&) = delete;
-  RandomSource(RandomSource&&) = delete;
-  RandomSource& operator=(RandomSource&&) = delete;
-  virtual ~RandomSource() = default;
-  /// 32 random bits.
-  [[nodiscard]] virtual std::uint32_t next() = 0;
 };
 
 /// What call control works with. All must outlive it.

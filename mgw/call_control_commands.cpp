@@ -155,7 +155,7 @@ void CallControl::append_updates(Endpoint& endpoint, MediaCommand& command) cons
     const LegKind kind = leg_kind(connection);
     if (kind != std::exchange(connection.kind, kind)) {
       updates[i].exchanges_leg = true;
-      updates[i].leg = make_leg(connection);
+      updates[i].leg = make_leg(connection, parts_.random);
     }
     command.updates.push_back(std::move(updates[i]));
   }

@@ -2,6 +2,7 @@
 // Why a datagram was not forwarded. Each received datagram, and each copy of it, is either sent,
 // consumed or dropped for exactly one of these causes.
 
+#include "rtp/iuup_pdu.h"
 #include "rtp/payload_conversion.h"
 #include "rtp/rtcp_packet.h"
 #include "rtp/rtp_header.h"
@@ -40,10 +41,17 @@ enum class DropCause : std::uint8_t {
   conversion_too_many_frames,
   conversion_no_equivalent,
   conversion_no_room,
-  no_buffer,  ///< no buffer was free for a copy
+  iuup_too_short,
+  iuup_too_long,
+  iuup_unknown_pdu_type,
+  iuup_bad_header_crc,
+  iuup_bad_payload_crc,
+  iuup_reserved_acknowledgement,
+  iuup_not_initialised,  ///< data before the leg, or the one it goes to, was initialised
+  no_buffer,             ///< no buffer was free for a copy
 };
 
-inline constexpr std::size_t kDropCauseCount = 26;
+inline constexpr std::size_t kDropCauseCount = 33;
 
 /// The cause as in metrics and logs, for example "unknown_source".
 [[nodiscard]] constexpr std::string_view to_string(DropCause cause) noexcept {
@@ -73,6 +81,13 @@ inline constexpr std::size_t kDropCauseCount = 26;
       "conversion_too_many_frames",
       "conversion_no_equivalent",
       "conversion_no_room",
+      "iuup_too_short",
+      "iuup_too_long",
+      "iuup_unknown_pdu_type",
+      "iuup_bad_header_crc",
+      "iuup_bad_payload_crc",
+      "iuup_reserved_acknowledgement",
+      "iuup_not_initialised",
       "no_buffer",
   };
   return kNames[static_cast<std::size_t>(cause)];
@@ -80,7 +95,7 @@ inline constexpr std::size_t kDropCauseCount = 26;
 
 static_assert(static_cast<std::size_t>(DropCause::no_buffer) + 1 == kDropCauseCount);
 static_assert(rtp::kRtpMalformedCount == 5 && rtp::kRtcpMalformedCount == 4);
-static_assert(rtp::kConversionErrorCount == 5);
+static_assert(rtp::kConversionErrorCount == 5 && rtp::kIuupMalformedCount == 6);
 
 /// The cause under which a fault that the RTP layer found is counted.
 [[nodiscard]] constexpr DropCause drop_cause(rtp::RtpMalformed cause) noexcept {
@@ -94,6 +109,10 @@ static_assert(rtp::kConversionErrorCount == 5);
 [[nodiscard]] constexpr DropCause drop_cause(rtp::ConversionError error) noexcept {
   return static_cast<DropCause>(static_cast<std::size_t>(DropCause::conversion_wrong_length) +
                                 static_cast<std::size_t>(error));
+}
+[[nodiscard]] constexpr DropCause drop_cause(rtp::IuupMalformed cause) noexcept {
+  return static_cast<DropCause>(static_cast<std::size_t>(DropCause::iuup_too_short) +
+                                static_cast<std::size_t>(cause));
 }
 
 }  // namespace mgw

@@ -59,6 +59,16 @@ std::vector<AnnouncedAmr> announced_amr(const std::vector<mgcp::Codec>& codecs) 
   return announced;
 }
 
+std::vector<std::uint32_t> iuup_partners(const Endpoint& endpoint, const Connection& connection) {
+  std::vector<std::uint32_t> partners;
+  for (const auto& other : endpoint.connections) {
+    if (other->id != connection.id && leg_kind(*other) == LegKind::iuup) {
+      partners.push_back(other->slot);
+    }
+  }
+  return partners;
+}
+
 ForwardingEntry compile(const Endpoint& endpoint, const Connection& connection,
                         const CompiledPayloadTypes& types, const conf::TrunkOptions& options) {
   constexpr std::uint32_t kDefaultPacketMs = 20;
@@ -86,7 +96,12 @@ ForwardingEntry compile(const Endpoint& endpoint, const Connection& connection,
       static_cast<std::uint32_t>(std::uint64_t{codec.clock_rate_hz} * packet_ms / 1000);
   entry.source_types = types.source;
   entry.target_types = types.target;
-  entry.announced_amr = announced_amr(connection.codecs);
+  entry.leg_payload_type = codec.payload_type;
+  if (leg_kind(connection) == LegKind::iuup) {
+    entry.iuup_partners = iuup_partners(endpoint, connection);
+  } else {
+    entry.announced_amr = announced_amr(connection.codecs);
+  }
   entry.routes = routes_of(endpoint, connection);
   return entry;
 }

@@ -57,6 +57,8 @@ struct ForwardingEntry {
   std::vector<AnnouncedAmr>
       announced_amr;  ///< packets of these types that are packed otherwise are dropped
   std::vector<Route> routes;
+  std::uint8_t leg_payload_type = 0;  ///< of the codec that makes it another leg than plain RTP
+  std::vector<std::uint32_t> iuup_partners;  ///< the other IuUP legs, whatever the modes
 };
 
 }  // namespace mgw

@@ -7,6 +7,10 @@ bool Leg::accepts_stranger(const LegContext& /*context*/,
   return false;
 }
 
+rtp::TimelineTiming Leg::media_timing(const ForwardingEntry& entry) const noexcept {
+  return entry.timing;
+}
+
 void Leg::send_keep_alive(const LegContext& /*context*/) noexcept {}
 
 void Leg::entry_applied(const LegContext& /*context*/) noexcept {}

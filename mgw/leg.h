@@ -7,11 +7,15 @@
 #include "io/datagram.h"
 #include "io/time.h"
 #include "mgw/drop_cause.h"
+#include "mgw/forwarding_entry.h"
+#include "rtp/iuup_pdu.h"
 #include "rtp/rtp_header.h"
+#include "rtp/timeline.h"
 
 #include <tl/expected.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace mgw {
@@ -27,10 +31,18 @@ enum class LegKind : std::uint8_t {
   e1,     ///< a sub-slot of an E1 line
 };
 
+/// What an Iu UP frame says besides its bits, for a target that speaks Iu UP too.
+struct IuupFrameDetails {
+  std::uint8_t frame_number = 0;
+  rtp::IuupFrameQuality quality = rtp::IuupFrameQuality::good;
+  std::uint8_t rfci = 0;
+};
+
 /// An RTP packet between the ingress step of its source and the egress step of a target.
 struct MediaPacket {
   io::Datagram datagram;
-  rtp::RtpHeader header;  ///< of `datagram`
+  rtp::RtpHeader header;                      ///< of `datagram`, but for patched numbers
+  std::optional<IuupFrameDetails> iuup = {};  ///< set by a source that speaks Iu UP
 };
 
 /// Where a step takes place.
@@ -69,6 +81,9 @@ class Leg {
   /// Takes a packet for the peer, with the payload type that the target's table gave it. Sends,
   /// keeps or drops it and counts which.
   virtual void egress(const LegContext& context, MediaPacket&& packet) noexcept = 0;
+  /// The timing of what ingress() hands on, for the timeline.
+  [[nodiscard]] virtual rtp::TimelineTiming media_timing(
+      const ForwardingEntry& entry) const noexcept;
   /// Whether RTCP is relayed to the peer.
   [[nodiscard]] virtual bool relays_rtcp() const noexcept { return false; }
   /// Sends what keeps the way to the peer open.

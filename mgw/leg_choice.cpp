@@ -1,16 +1,49 @@
 #include "mgw/leg_choice.h"
 
+#include "mgw/iuup_leg.h"
+
 namespace mgw {
 
-LegKind leg_kind(const Connection& /*connection*/) noexcept {
-  return LegKind::rtp;
+namespace {
+
+mgcp::Codec internal_codec(std::uint8_t payload_type, const char* name,
+                           std::uint32_t clock_rate_hz) {
+  mgcp::Codec codec;
+  codec.payload_type = payload_type;
+  codec.name = name;
+  codec.clock_rate_hz = clock_rate_hz;
+  codec.fmtp = "octet-align=1";
+  return codec;
 }
 
-std::unique_ptr<Leg> make_leg(const Connection& /*connection*/) {
+StreamStart stream_start(RandomSource& random) {
+  return {random.next(), random.next(), static_cast<std::uint16_t>(random.next())};
+}
+
+}  // namespace
+
+LegKind leg_kind(const Connection& connection) noexcept {
+  return mgcp::is_iuup(connection.codecs[connection.selected_codec]) ? LegKind::iuup : LegKind::rtp;
+}
+
+std::unique_ptr<Leg> make_leg(const Connection& connection, RandomSource& random) {
+  switch (connection.kind) {
+    case LegKind::iuup:
+      return std::make_unique<IuupLeg>(stream_start(random));
+    case LegKind::rtp:
+    case LegKind::osmux:
+    case LegKind::e1:
+      break;
+  }
   return nullptr;
 }
 
 std::vector<mgcp::Codec> media_codecs(const Connection& connection) {
+  if (leg_kind(connection) == LegKind::iuup) {
+    return {internal_codec(kIuupAmrPayloadType, "AMR", 8000),
+            internal_codec(kIuupAmrWbPayloadType, "AMR-WB", 16000),
+            internal_codec(kIuupOpaquePayloadType, "VND.3GPP.IUFP", 16000)};
+  }
   return connection.codecs;
 }
 

@@ -63,6 +63,7 @@ struct MediaEvent {
     command_done,
     connection_timeout,  ///< no media and no command for the connection's time limit
     drops_noted,         ///< packets of the connection were dropped in the last second
+    leg_failed,          ///< the peer did not answer the leg's initialisation
   };
   Kind kind = Kind::command_done;
   std::uint32_t slot = 0;

@@ -12,10 +12,6 @@ namespace mgw {
 
 namespace {
 
-/// Connections that are reported per second because of dropped packets; more are counted, not
-/// named.
-constexpr std::size_t kNotableMax = 64;
-
 /// Whether `peer` is the one that the call agent named: its RTP port, and for RTCP its RTCP port
 /// too.
 bool is_announced_source(const ForwardingEntry& entry, const io::SocketAddress& peer,
@@ -60,6 +56,7 @@ bool keeps_announced_format(const ForwardingEntry& entry, const rtp::RtpHeader& 
 MediaPath::MediaPath(io::Backend& backend, io::BufferPool& pool) noexcept
     : backend_(backend), pool_(pool) {
   notable_.reserve(kNotableMax);
+  failures_.reserve(kNotableMax);
 }
 
 /// A latched peer's packets go to where it sends from, others to where it asked for.
@@ -174,11 +171,12 @@ void MediaPath::deliver(const LegContext& context, MediaPacket& packet) noexcept
     drop_notable(context.slot, source, DropCause::amr_format_mismatch);
     return;
   }
+  const rtp::TimelineTiming timing = source.leg ? source.leg->media_timing(entry) : entry.timing;
   const rtp::TimelinePatch patch =
-      source.timeline.next(packet.header, context.now, entry.timeline, entry.timing);
+      source.timeline.next(packet.header, context.now, entry.timeline, timing);
   rtp::write_patch(packet.datagram.bytes(), patch);
   fan_out(entry.routes, packet.datagram, [&](const Route& route, io::Datagram&& one) {
-    emit_rtp(context, route, MediaPacket{std::move(one), packet.header});
+    emit_rtp(context, route, MediaPacket{std::move(one), packet.header, packet.iuup});
   });
 }
 

@@ -37,6 +37,7 @@ struct MediaCounters {
   io::Counter rtcp_packets_sent;
   io::Counter connections;  ///< gauge
   io::Counter connection_timeouts;
+  io::Counter leg_failures;  ///< peers that did not answer their leg's initialisation
 };
 
 /// The connections of one worker and the packets between them.
@@ -78,6 +79,8 @@ class MediaPath {
   /// Where the connection's RTP goes; port 0 or no host: nowhere.
   [[nodiscard]] static const io::SocketAddress& rtp_peer(
       const MediaConnection& connection) noexcept;
+  /// A leg could not get its peer to work; worth a log line.
+  void note_failure(std::uint32_t slot) noexcept;
   /// Notes when the leg is due next; to be called when that may have changed outside of its steps.
   void reschedule(std::uint32_t slot, MediaConnection& connection) noexcept;
   /// A device from now on; its sockets have kDeviceTag + the returned number as their tag.
@@ -94,6 +97,8 @@ class MediaPath {
   void run_due(io::TimePoint now) noexcept;
   /// Tells the leg, if there is one, that the entry is in force.
   void entry_applied(std::uint32_t slot, MediaConnection& connection, io::TimePoint now) noexcept;
+  /// Moves the slots of the legs that failed to `report` and clears the list.
+  void take_failures(std::vector<std::uint32_t>& report) noexcept;
   /// Gives the connection another leg and returns the old one.
   [[nodiscard]] std::unique_ptr<Leg> exchange_leg(std::uint32_t slot, std::unique_ptr<Leg> leg,
                                                   io::TimePoint now) noexcept;
@@ -158,10 +163,15 @@ class MediaPath {
   io::Backend& backend_;
   io::BufferPool& pool_;
   std::vector<std::unique_ptr<MediaConnection>> connections_;
-  std::vector<std::uint32_t> notable_;  // slots; capacity reserved, at most kNotableMax
+  std::vector<std::uint32_t> notable_;   // slots; capacity reserved, at most kNotableMax
+  std::vector<std::uint32_t> failures_;  // slots; capacity reserved, at most kNotableMax
   std::vector<std::unique_ptr<MediaDevice>> devices_;
   io::TimerQueue leg_timers_;  // by slot; a connection knows which of its timers counts
   MediaCounters counters_;
+
+  /// Connections that are reported at once because of dropped packets or failed legs; more are
+  /// counted, not named.
+  static constexpr std::size_t kNotableMax = 64;
 };
 
 }  // namespace mgw

@@ -49,7 +49,11 @@ void MediaPath::send_generated(const io::SocketId& socket, const io::SocketAddre
   if (!datagram.buffer || peer.port() == 0 || peer.is_unspecified()) {
     return;
   }
-  MGW_ASSERT(bytes.size() <= datagram.buffer.capacity() - datagram.offset);
+  if (bytes.size() > datagram.buffer.capacity() - datagram.offset) {
+    counters_.generated.add();
+    drop(DropCause::conversion_no_room);
+    return;
+  }
   datagram.size = static_cast<std::uint32_t>(bytes.size());
   std::memcpy(datagram.bytes().data(), bytes.data(), bytes.size());
   send_generated(socket, peer, std::move(datagram));
@@ -72,6 +76,18 @@ void MediaPath::reschedule(std::uint32_t slot, MediaConnection& connection) noex
     connection.leg_due = due;
     leg_timers_.arm(due, slot, 0);
   }
+}
+
+void MediaPath::note_failure(std::uint32_t slot) noexcept {
+  counters_.leg_failures.add();
+  if (failures_.size() < kNotableMax) {
+    failures_.push_back(slot);
+  }
+}
+
+void MediaPath::take_failures(std::vector<std::uint32_t>& report) noexcept {
+  report.assign(failures_.begin(), failures_.end());
+  failures_.clear();
 }
 
 io::TimePoint MediaPath::next_due() const noexcept {

@@ -40,6 +40,7 @@ bool Worker::run_pass(io::TimePoint latest) {
   }
   run_timers(now);
   media_.run_due(now);
+  report_failures();
   report_drops(now);
   if (events_posted_) {
     events_posted_ = false;
@@ -294,6 +295,16 @@ void Worker::arm(TimerKind kind, std::uint32_t slot, io::TimePoint at) {
   (kind == TimerKind::connection_timeout ? slot_timers_[slot].timeout_at
                                          : slot_timers_[slot].keep_alive_at) = at;
   timers_.arm(at, std::uint64_t{slot} << 1U | static_cast<std::uint64_t>(kind), 0);
+}
+
+void Worker::report_failures() {
+  media_.take_failures(notable_);
+  for (const std::uint32_t slot : notable_) {
+    MediaEvent event;
+    event.kind = MediaEvent::Kind::leg_failed;
+    event.slot = slot;
+    static_cast<void>(post(std::move(event)));  // the counter has it
+  }
 }
 
 void Worker::report_drops(io::TimePoint now) {

@@ -93,6 +93,7 @@ class Worker {
   void on_connection_timer(std::uint32_t slot, io::TimePoint now);
   void on_keep_alive_timer(std::uint32_t slot, io::TimePoint now);
   void arm(TimerKind kind, std::uint32_t slot, io::TimePoint at);
+  void report_failures();
   void report_drops(io::TimePoint now);
   [[nodiscard]] bool post(MediaEvent&& event) noexcept;
 

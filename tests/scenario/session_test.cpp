@@ -301,20 +301,20 @@ TEST_CASE(
     "a description with port 0 is accepted, its codec kept, and nothing sent until one comes") {
   Scene scene;
   sim::RtpPeer& peer = scene.world.add_peer();
-  const auto answer = scene.crcx(
-      kEndpoint, fmt::format("C: 1\r\nM: sendrecv\r\n\r\nv=0\r\nc=IN IP4 {}\r\n"
-                             "m=audio 0 RTP/AVP 96\r\na=rtpmap:96 VND.3GPP.IUFP/16000\r\n",
-                             peer.local().host_text()));
+  const auto answer =
+      scene.crcx(kEndpoint, fmt::format("C: 1\r\nM: sendrecv\r\n\r\nv=0\r\nc=IN IP4 {}\r\n"
+                                        "m=audio 0 RTP/AVP 96\r\na=rtpmap:96 CLEARMODE/8000\r\n",
+                                        peer.local().host_text()));
   CHECK(answer.code == 200);
   CHECK(answer.formats() == "96");
-  CHECK(answer.sdp_line("a=rtpmap:") == "96 VND.3GPP.IUFP/16000");
+  CHECK(answer.sdp_line("a=rtpmap:") == "96 CLEARMODE/8000");
   const Leg b = scene.add_leg(with("8"));
   b.peer->stream(5, 77);
   scene.run_for(200ms);
   CHECK(scene.dropped(mgw::DropCause::target_unknown) == 5);
   CHECK(peer.received().empty());
   const Leg a{std::string(kEndpoint), answer.parameter("I"), answer, &peer};
-  CHECK(scene.mdcx(a, peer.sdp("96", "a=rtpmap:96 VND.3GPP.IUFP/16000\r\n")).formats() == "96");
+  CHECK(scene.mdcx(a, peer.sdp("96", "a=rtpmap:96 CLEARMODE/8000\r\n")).formats() == "96");
   b.peer->stream(5, 77);
   scene.run_for(200ms);
   CHECK(peer.received().size() == 5);

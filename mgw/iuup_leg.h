@@ -1,0 +1,88 @@
+#pragma once
+// A leg that speaks the Iu user plane (3GPP TS 25.415 over RTP, TS 25.414): its data PDUs become
+// octet-aligned AMR packets inside the gateway and back, so it can be paired with any leg that
+// takes AMR; towards another such leg the frames keep their RFCI, quality and frame number.
+
+#include "mgw/leg.h"
+#include "mgw/media_connection.h"
+#include "rtp/iuup_amr.h"
+#include "rtp/iuup_link.h"
+
+#include <cstdint>
+
+namespace mgw {
+
+/// Payload types by which packets of an IuUP leg are known inside the gateway.
+inline constexpr std::uint8_t kIuupAmrPayloadType = 96;    ///< AMR, octet-aligned
+inline constexpr std::uint8_t kIuupAmrWbPayloadType = 97;  ///< AMR-WB, octet-aligned
+inline constexpr std::uint8_t kIuupOpaquePayloadType =
+    98;  ///< what is neither, for another IuUP leg
+
+/// Random start values of the stream that the leg sends (RFC 3550 section 5.1).
+struct StreamStart {
+  std::uint32_t ssrc = 0;
+  std::uint32_t timestamp = 0;
+  std::uint16_t sequence = 0;
+};
+
+/// See above. About 1.5 KiB.
+class IuupLeg final : public Leg {
+ public:
+  explicit IuupLeg(const StreamStart& start) noexcept;
+
+  [[nodiscard]] LegKind kind() const noexcept override { return LegKind::iuup; }
+  /// An initialisation is taken from anybody as long as nobody has been named (the answer goes to
+  /// where it came from), nothing else is.
+  [[nodiscard]] bool accepts_stranger(const LegContext& context,
+                                      const MediaPacket& packet) const noexcept override;
+  [[nodiscard]] tl::expected<IngressAction, DropCause> ingress(
+      const LegContext& context, MediaPacket& packet) noexcept override;
+  void egress(const LegContext& context, MediaPacket&& packet) noexcept override;
+  [[nodiscard]] rtp::TimelineTiming media_timing(
+      const ForwardingEntry& entry) const noexcept override;
+  [[nodiscard]] bool relays_rtcp() const noexcept override { return true; }
+  void send_keep_alive(const LegContext& context) noexcept override;
+  void entry_applied(const LegContext& context) noexcept override;
+  [[nodiscard]] io::TimePoint next_due() const noexcept override { return link_.next_due(); }
+  void on_due(const LegContext& context) noexcept override;
+
+ private:
+  /// Where the frames that come in stand in time, in 20 ms steps: neither the clock of the peer's
+  /// RTP timestamps nor the arrival alone can be relied on.
+  struct Position {
+    io::TimePoint at{};
+    std::uint32_t timestamp = 0;
+    std::uint16_t sequence = 0;
+    std::uint8_t frame_number = 0;
+    bool started = false;
+  };
+
+  [[nodiscard]] tl::expected<IngressAction, DropCause> take_data(const LegContext& context,
+                                                                 const rtp::IuupData& data,
+                                                                 MediaPacket& packet) noexcept;
+  [[nodiscard]] std::uint32_t timestamp_of(const MediaPacket& packet, std::uint8_t frame_number,
+                                           io::TimePoint now) noexcept;
+  [[nodiscard]] bool is_wideband() const noexcept;
+  void initialise_partners(const LegContext& context) noexcept;
+  void limit_partners(const LegContext& context) noexcept;
+  /// Asks the peer to work with what another leg was initialised with, once it can be reached.
+  void initialise_like(const LegContext& context, const IuupLeg& other) noexcept;
+  /// Sends what the link has to say on its own account.
+  void send_due(const LegContext& context) noexcept;
+  /// The RTP header of a PDU of `pdu_bytes` that stands behind it in `packet`.
+  void write_header(const LegContext& context, std::span<std::byte> packet) noexcept;
+  void send_pdu(const LegContext& context, const io::SocketAddress& peer,
+                std::span<const std::byte> pdu) noexcept;
+  void send_frame(const LegContext& context, MediaPacket&& packet, const rtp::IuupData& data,
+                  const rtp::IuupPosition& position) noexcept;
+
+  rtp::IuupLink link_;
+  StreamStart stream_;
+  std::uint32_t clock_rate_hz_ = 0;  // of the described codec
+  Position uplink_;
+  std::uint32_t source_ssrc_ = 0;  // of what is sent to the peer
+  bool has_source_ = false;
+  bool failed_ = false;  // the last initialisation failed, and that has been told
+};
+
+}  // namespace mgw
