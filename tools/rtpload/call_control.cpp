@@ -124,16 +124,17 @@ void CallControl::begin(std::size_t index, io::TimePoint now) {
   create(index, 0, now);
 }
 
-void CallControl::append_offer(std::string& out, const Call& call, const CallLeg& leg) const {
+void CallControl::append_offer(std::string& out, const Call& call, std::size_t leg) const {
   mgcp::SessionDescription offer;
-  offer.address = leg.local.with_port(0);
-  offer.port = leg.local.port();
+  const Codec& shape = options_.codecs[leg];
+  offer.address = call.legs[leg].local.with_port(0);
+  offer.port = call.legs[leg].local.port();
   offer.ptime_ms = 20;
   mgcp::Codec codec;
-  codec.payload_type = options_.codec.payload_type;
-  codec.name = options_.codec.encoding;
+  codec.payload_type = shape.payload_type;
+  codec.name = shape.encoding;
   codec.clock_rate_hz = kClockRateHz;
-  codec.fmtp = options_.codec.format_parameters;
+  codec.fmtp = shape.format_parameters;
   offer.codecs.push_back(std::move(codec));
   mgcp::write_sdp(out, offer, fmt::format("{}", call.call_id));
 }
@@ -141,7 +142,7 @@ void CallControl::append_offer(std::string& out, const Call& call, const CallLeg
 void CallControl::create(std::size_t index, std::size_t leg, io::TimePoint now) {
   const Call& call = calls_[index];
   std::string offer;
-  append_offer(offer, call, call.legs[leg]);
+  append_offer(offer, call, leg);
   const std::string call_id = hex(call.call_id);
   mgcp::Request request;
   request.verb = mgcp::Verb::crcx;
@@ -151,7 +152,7 @@ void CallControl::create(std::size_t index, std::size_t leg, io::TimePoint now) 
   request.mode = {mgcp::ModeParameter::State::known, mgcp::ConnectionMode::sendrecv};
   request.local_options.emplace();
   request.local_options->packetisation = mgcp::PacketisationPeriod{20, 20};
-  request.local_options->codecs.emplace_back(options_.codec.encoding);
+  request.local_options->codecs.emplace_back(options_.codecs[leg].encoding);
   request.sdp_text = offer;
   std::string message;
   mgcp::write_request(message, request);

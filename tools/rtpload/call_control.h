@@ -10,6 +10,7 @@
 #include "tools/rtpload/codec.h"
 #include "tools/rtpload/histogram.h"
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -22,7 +23,7 @@ namespace rtpload {
 
 /// How calls are set up.
 struct CallOptions {
-  Codec codec;
+  std::array<Codec, 2> codecs;                 ///< of the first and the second leg
   std::string endpoint_prefix = "rtpbridge/";  ///< what stands before the wildcard
   std::string domain = "mgw";
   std::uint32_t in_flight_max = 64;  ///< transactions that wait for an answer at one time
@@ -119,7 +120,7 @@ class CallControl {
   void note_error(std::string text);
   [[nodiscard]] std::string take_answer(Call& call, std::size_t leg,
                                         const agent::Outcome& outcome) const;
-  void append_offer(std::string& out, const Call& call, const CallLeg& leg) const;
+  void append_offer(std::string& out, const Call& call, std::size_t leg) const;
 
   CallOptions options_;
   agent::TransactionClient& transactions_;

@@ -22,6 +22,14 @@ constexpr Codec amr(std::string_view name, std::uint8_t frame_type, std::uint16_
                static_cast<std::uint8_t>(0xffU << padding_bits)};
 }
 
+constexpr Codec amr_efficient(std::string_view name, std::uint8_t frame_type,
+                              std::uint16_t speech_bits) {
+  Codec codec = amr(name, frame_type, speech_bits);
+  codec.format_parameters = "octet-align=0";
+  codec.form = PayloadForm::bandwidth_efficient;
+  return codec;
+}
+
 // GSM-EFR and GSM-FR frames begin with a signature nibble (RFC 3551 sections 4.5.8 and 4.5.9).
 constexpr std::array kCodecs{
     Codec{"GSM-EFR", "GSM-EFR", "", 110, 31, {0xc0, 0}, 1, 0xff},
@@ -34,6 +42,8 @@ constexpr std::array kCodecs{
     amr("AMR-7.95", 5, 159),
     amr("AMR-10.2", 6, 204),
     amr("AMR-12.2", 7, 244),
+    amr_efficient("AMR-5.90-BE", 2, 118),
+    amr_efficient("AMR-12.2-BE", 7, 244),
     Codec{"PCMA", "PCMA", "", 8, 160, {0, 0}, 0, 0xff},
     Codec{"PCMU", "PCMU", "", 0, 160, {0, 0}, 0, 0xff},
 };
@@ -61,6 +71,11 @@ std::optional<Codec> find_codec(std::string_view name) noexcept {
     }
   }
   return std::nullopt;
+}
+
+bool same_frames(const Codec& left, const Codec& right) noexcept {
+  return left.encoding == right.encoding && left.payload_bytes == right.payload_bytes &&
+         left.signature == right.signature;
 }
 
 std::vector<std::string> codec_names() {

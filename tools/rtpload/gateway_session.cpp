@@ -11,7 +11,7 @@ namespace {
 
 CallOptions call_options(const Options& options, std::uint32_t run_seed) {
   CallOptions calls;
-  calls.codec = options.codec;
+  calls.codecs = {options.codec, options.answer_codec};
   calls.endpoint_prefix = options.endpoint_prefix;
   calls.domain = options.domain;
   calls.in_flight_max = options.in_flight;

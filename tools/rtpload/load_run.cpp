@@ -160,7 +160,7 @@ void fill_media(Report& report, const MediaRun& run, const MediaChecker& checker
 void run_media(const Options& options, MediaSockets& sockets, LegLookup lookup,
                std::vector<MediaLeg> legs, std::uint32_t run_seed, Report& report) {
   MediaOptions media;
-  media.codec = options.codec;
+  media.codecs = {options.codec, options.answer_codec};
   media.run_seed = run_seed;
   media.packets_per_stream =
       static_cast<std::uint32_t>(std::lround(options.seconds * kPacketsPerSecond));
@@ -168,7 +168,7 @@ void run_media(const Options& options, MediaSockets& sockets, LegLookup lookup,
   media.rtcp = options.rtcp;
   media.tick = std::chrono::microseconds(options.tick_us);
   media.drain = std::chrono::milliseconds(options.drain_ms);
-  MediaChecker checker(options.codec, run_seed, lookup, std::move(legs));
+  MediaChecker checker(media.codecs, run_seed, lookup, std::move(legs));
   RunObserver observer(options, checker);
   const auto run = std::make_unique<MediaRun>(media, sockets, checker, observer);
   observer.attach(*run);

@@ -4,9 +4,9 @@
 
 namespace rtpload {
 
-MediaChecker::MediaChecker(const Codec& codec, std::uint32_t run_seed, LegLookup lookup,
-                           std::vector<MediaLeg> legs)
-    : codec_(codec),
+MediaChecker::MediaChecker(const std::array<Codec, 2>& codecs, std::uint32_t run_seed,
+                           LegLookup lookup, std::vector<MediaLeg> legs)
+    : codecs_(codecs),
       run_seed_(run_seed),
       lookup_(lookup),
       legs_(std::move(legs)),
@@ -19,22 +19,18 @@ MediaChecker::MediaChecker(const Codec& codec, std::uint32_t run_seed, LegLookup
   }
 }
 
-std::uint32_t MediaChecker::leg_of(const ReceivedDatagram& datagram,
-                                   const ReceivedPacket& packet) const noexcept {
-  if (lookup_ == LegLookup::by_payload) {
-    return packet.identity.stream < legs_.size() ? packet.identity.stream ^ 1U
-                                                 : LegDirectory::kUnknown;
-  }
-  return directory_.find(datagram.source);
-}
-
 void MediaChecker::on_datagram(const ReceivedDatagram& datagram) noexcept {
-  const ReceivedPacket packet = read_packet(datagram.bytes, codec_, run_seed_);
+  const bool by_source = lookup_ == LegLookup::by_source;
+  std::uint32_t leg = by_source ? directory_.find(datagram.source) : LegDirectory::kUnknown;
+  const std::size_t side = leg == LegDirectory::kUnknown ? 0 : leg & 1U;
+  const ReceivedPacket packet = read_packet(datagram.bytes, codecs_[side], run_seed_);
   if (packet.verdict == PacketVerdict::keep_alive) {
     ++counters_.keep_alives;
     return;
   }
-  const std::uint32_t leg = leg_of(datagram, packet);
+  if (!by_source && packet.identity.stream < legs_.size()) {
+    leg = packet.identity.stream ^ 1U;
+  }
   if (packet.verdict == PacketVerdict::corrupted) {
     ++counters_.corrupted;
     counters_.unknown_source += leg == LegDirectory::kUnknown ? 1U : 0U;

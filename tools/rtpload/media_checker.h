@@ -9,6 +9,7 @@
 #include "tools/rtpload/packet.h"
 #include "tools/rtpload/stream_checker.h"
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -54,7 +55,8 @@ class MediaChecker {
  public:
   /// `legs` and the checker's own tables are read for every packet; no allocation after
   /// construction.
-  MediaChecker(const Codec& codec, std::uint32_t run_seed, LegLookup lookup,
+  /// `codecs` are those of the first and the second leg of each call.
+  MediaChecker(const std::array<Codec, 2>& codecs, std::uint32_t run_seed, LegLookup lookup,
                std::vector<MediaLeg> legs);
 
   /// Takes one datagram.
@@ -70,10 +72,7 @@ class MediaChecker {
   [[nodiscard]] const Histogram& latency_ns() const noexcept { return latency_ns_; }
 
  private:
-  [[nodiscard]] std::uint32_t leg_of(const ReceivedDatagram& datagram,
-                                     const ReceivedPacket& packet) const noexcept;
-
-  Codec codec_;
+  std::array<Codec, 2> codecs_;
   std::uint32_t run_seed_;
   LegLookup lookup_;
   std::vector<MediaLeg> legs_;

@@ -103,8 +103,8 @@ bool MediaRun::send_due(const ClockReading& now) noexcept {
   while (!sockets_.send_vector_full() && schedule_.take_due(now.monotonic, due)) {
     const MediaLeg& leg = checker_.legs()[due.stream];
     const PacketIdentity identity{due.stream, due.sequence, make_stamp(now.wall_ns)};
-    const std::size_t bytes =
-        write_packet(sockets_.send_room(), options_.codec, options_.run_seed, identity);
+    const std::size_t bytes = write_packet(sockets_.send_room(), options_.codecs[due.stream & 1U],
+                                           options_.run_seed, identity);
     sockets_.queue(MediaKind::rtp, leg.socket, leg.gateway, bytes);
     queued_streams_.push_back(due.stream);
     lateness_ns_.add(static_cast<std::uint64_t>((now.monotonic - due.due).count()));
@@ -133,7 +133,7 @@ void MediaRun::send_due_reports(const ClockReading& now) noexcept {
     const std::uint32_t packets = schedule_.taken(due.stream);
     const SenderReport report{origin.ssrc, now.wall_ns,
                               origin.timestamp + packets * kSamplesPerPacket, packets,
-                              packets * options_.codec.payload_bytes};
+                              packets * options_.codecs[due.stream & 1U].payload_bytes};
     const std::size_t bytes = write_sender_report(sockets_.send_room(), report);
     const auto port = static_cast<std::uint16_t>(leg.gateway.port() + 1);
     sockets_.queue(MediaKind::rtcp, leg.socket, leg.gateway.with_port(port), bytes);

@@ -8,6 +8,7 @@
 #include "tools/rtpload/media_sockets.h"
 #include "tools/rtpload/pacing.h"
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -15,7 +16,7 @@ namespace rtpload {
 
 /// What is to be sent.
 struct MediaOptions {
-  Codec codec;
+  std::array<Codec, 2> codecs;  ///< of the first and the second leg of each call
   std::uint32_t run_seed = 0;
   std::uint32_t packets_per_stream = 0;
   PhasePlan phases = PhasePlan::even;

@@ -19,6 +19,8 @@ constexpr double kSecondsMax = 1'000'000;
 struct Texts {
   std::string mgcp;
   std::string codec = "GSM-EFR";
+  std::string answer_codec;
+  int answer_payload_type = -1;
   std::string local;
   std::string phases = "even";
   bool self = false;
@@ -34,6 +36,12 @@ void add_call_options(CLI::App& app, Options& options, Texts& texts) {
   app.add_option("--seconds", options.seconds, "Length of the media phase, or of --setup-only")
       ->check(CLI::Range(0.02, kSecondsMax));
   app.add_option("--codec", texts.codec, fmt::format("One of: {}", fmt::join(codec_names(), ", ")));
+  app.add_option("--answer-codec", texts.answer_codec,
+                 "Codec of the second leg (default: the same): the same frames in another form, "
+                 "AMR-12.2 and AMR-12.2-BE");
+  app.add_option("--answer-payload-type", texts.answer_payload_type,
+                 "Payload type of the second leg (default: the same)")
+      ->check(CLI::Range(0, 127));
   app.add_option("--rate", options.rate,
                  "Calls begun per second (default: as fast as they are answered)")
       ->check(CLI::Range(0.0, 1e6));
@@ -108,6 +116,18 @@ std::string interpret(const Texts& texts, Options& options) {
     return fmt::format("--codec: one of {}", fmt::join(codec_names(), ", "));
   }
   options.codec = *codec;
+  const auto answer = texts.answer_codec.empty() ? codec : find_codec(texts.answer_codec);
+  if (!answer || !same_frames(*codec, *answer)) {
+    return "--answer-codec: not another form of the frames of --codec";
+  }
+  options.answer_codec = *answer;
+  if (texts.answer_payload_type >= 0) {
+    options.answer_codec.payload_type = static_cast<std::uint8_t>(texts.answer_payload_type);
+  }
+  const bool differs = !texts.answer_codec.empty() || texts.answer_payload_type >= 0;
+  if (differs && (texts.self || !options.play_file.empty())) {
+    return "--answer-codec and --answer-payload-type need calls through a gateway";
+  }
   if (!texts.local.empty()) {
     options.local = io::SocketAddress::parse(texts.local, 0);
     if (!options.local) {

@@ -35,7 +35,8 @@ struct Options {
   std::uint32_t calls = 0;                ///< with setup_only: how many exist at one time
   double seconds = 10;
   Codec codec;
-  pid_t pid = 0;  ///< of the gateway; 0 = not to be measured
+  Codec answer_codec;  ///< of the second leg of each call
+  pid_t pid = 0;       ///< of the gateway; 0 = not to be measured
   std::string json_file;
   double max_loss = 0;  ///< fraction of the packets sent
   double rate = 0;      ///< calls per second; 0 = no limit

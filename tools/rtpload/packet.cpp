@@ -1,5 +1,7 @@
 #include "tools/rtpload/packet.h"
 
+#include "rtp/amr.h"
+
 #include <algorithm>
 #include <array>
 
@@ -74,6 +76,35 @@ bool for_each_pattern_byte(const Codec& codec, std::uint32_t run_seed,
   return true;
 }
 
+// Puts an AMR payload into another form where it stands; returns its size.
+std::size_t repack(std::span<std::uint8_t> payload, rtp::AmrFormat form) noexcept {
+  std::array<std::byte, kPacketBytesMax> repacked;
+  const auto size =
+      rtp::convert_amr(std::as_bytes(payload), rtp::AmrCodec::narrowband, form, repacked);
+  if (!size) {
+    return 0;
+  }
+  std::transform(repacked.begin(), repacked.begin() + static_cast<std::ptrdiff_t>(*size),
+                 payload.begin(),
+                 [](std::byte byte) { return std::to_integer<std::uint8_t>(byte); });
+  return *size;
+}
+
+// The packet with its bandwidth-efficient payload octet-aligned; false if that is not its form.
+bool to_plain(std::span<const std::uint8_t> datagram,
+              std::span<std::uint8_t, kPacketBytesMax> plain, const Codec& codec) noexcept {
+  const std::span<const std::byte> payload = std::as_bytes(datagram.subspan(kRtpHeaderBytes));
+  if (!rtp::has_amr_format(payload, rtp::AmrCodec::narrowband,
+                           rtp::AmrFormat::bandwidth_efficient)) {
+    return false;
+  }
+  std::copy_n(datagram.begin(), kRtpHeaderBytes, plain.begin());
+  const auto size =
+      rtp::convert_amr(payload, rtp::AmrCodec::narrowband, rtp::AmrFormat::octet_aligned,
+                       std::as_writable_bytes(plain.subspan(kRtpHeaderBytes)));
+  return size && *size == codec.payload_bytes;
+}
+
 }  // namespace
 
 std::uint64_t nanoseconds_since(std::uint32_t stamp, std::uint64_t time_ns) noexcept {
@@ -110,7 +141,11 @@ std::size_t write_packet(std::span<std::uint8_t> buffer, const Codec& codec, std
     payload[index] = byte;
     return true;
   });
-  return kRtpHeaderBytes + codec.payload_bytes;
+  std::size_t bytes = codec.payload_bytes;
+  if (codec.form == PayloadForm::bandwidth_efficient) {
+    bytes = repack({payload, bytes}, rtp::AmrFormat::bandwidth_efficient);
+  }
+  return kRtpHeaderBytes + bytes;
 }
 
 ReceivedPacket read_packet(std::span<const std::uint8_t> datagram, const Codec& codec,
@@ -119,6 +154,16 @@ ReceivedPacket read_packet(std::span<const std::uint8_t> datagram, const Codec& 
   if (datagram.size() < kRtpHeaderBytes) {
     packet.verdict = PacketVerdict::keep_alive;
     return packet;
+  }
+  if (codec.form == PayloadForm::bandwidth_efficient) {
+    std::array<std::uint8_t, kPacketBytesMax> aligned;
+    if (!to_plain(datagram, aligned, codec)) {
+      return packet;
+    }
+    Codec plain = codec;
+    plain.form = PayloadForm::plain;
+    return read_packet(std::span(aligned).first(kRtpHeaderBytes + codec.payload_bytes), plain,
+                       run_seed);
   }
   const std::uint8_t* header = datagram.data();
   const std::uint8_t* payload = header + kRtpHeaderBytes;

@@ -4,6 +4,7 @@
 // pattern that follows from these. A receiver can tell every packet from every other, and a changed
 // bit from an unchanged one. Pure functions.
 
+#include "rtp/rtp_header.h"
 #include "tools/rtpload/codec.h"
 
 #include <cstddef>
@@ -12,8 +13,9 @@
 
 namespace rtpload {
 
-inline constexpr std::size_t kRtpHeaderBytes = 12;
-/// Longest packet that is ever sent: header and 160 samples of PCMA.
+using rtp::kRtpHeaderBytes;
+/// Longest packet that is ever sent: header and 160 samples of PCMA. Other forms of a frame are not
+/// longer.
 inline constexpr std::size_t kPacketBytesMax = kRtpHeaderBytes + 160;
 /// Streams that the 24 bits of the payload can name.
 inline constexpr std::uint32_t kStreamsMax = 1U << 24U;
@@ -64,7 +66,7 @@ struct ReceivedPacket {
   std::uint32_t rtp_timestamp = 0;
 };
 
-/// Checks version, marker, payload type, size, signature and every payload bit.
+/// Checks version, marker, payload type, form, size, signature and every payload bit.
 [[nodiscard]] ReceivedPacket read_packet(std::span<const std::uint8_t> datagram, const Codec& codec,
                                          std::uint32_t run_seed) noexcept;
 

@@ -109,7 +109,7 @@ class FakeGateway {
 class Fixture {
  public:
   Fixture() {
-    options_.codec = find_codec("AMR-12.2").value();
+    options_.codecs.fill(find_codec("AMR-12.2").value());
     options_.in_flight_max = 3;
   }
 

@@ -27,7 +27,7 @@ std::vector<MediaLeg> four_legs() {
 class Peer {
  public:
   explicit Peer(LegLookup lookup = LegLookup::by_source)
-      : checker_(codec_, kSeed, lookup, four_legs()) {}
+      : checker_({codec_, codec_}, kSeed, lookup, four_legs()) {}
 
   // Packet `sequence` of `stream` comes from the gateway's port of `leg` to the local socket
   // `socket`.
@@ -53,6 +53,22 @@ class Peer {
 };
 
 }  // namespace
+
+TEST_CASE("each leg of a call is checked for the form of the frames that it announced") {
+  const std::array<Codec, 2> codecs = {find_codec("AMR-12.2").value(),
+                                       find_codec("AMR-12.2-BE").value()};
+  MediaChecker checker(codecs, kSeed, LegLookup::by_source, four_legs());
+  std::array<std::uint8_t, kPacketBytesMax> buffer{};
+  const auto arrive = [&](std::uint32_t sequence, std::size_t form) {
+    const std::size_t size = write_packet(buffer, codecs[form], kSeed, {0, sequence, 0});
+    checker.on_datagram({std::span(buffer).first(size), four_legs()[1].gateway, 0, 1});
+  };
+  arrive(0, 1);
+  CHECK(checker.counters().received == 1);
+  arrive(1, 0);
+  CHECK(checker.counters().received == 1);
+  CHECK(checker.counters().corrupted == 1);
+}
 
 TEST_CASE("what one leg sends is received by the other leg of its call") {
   Peer peer;

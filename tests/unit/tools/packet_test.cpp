@@ -35,13 +35,32 @@ TEST_CASE("every codec's packet is read back as it was written, at its codec's s
          {PacketIdentity{0, 0, 0}, PacketIdentity{kStreamsMax - 1, 0xffffffff, 77},
           PacketIdentity{4711, 70000, 0xffffffff}}) {
       const auto packet = make_packet(codec, identity);
-      CHECK(packet.size() == kRtpHeaderBytes + codec.payload_bytes);
+      // 14 bits of the octet-aligned form's 16 and its padding are saved.
+      const std::size_t saved = codec.form == rtpload::PayloadForm::bandwidth_efficient ? 1 : 0;
+      CHECK(packet.size() == kRtpHeaderBytes + codec.payload_bytes - saved);
       const ReceivedPacket read = read_packet(packet, codec, kSeed);
       CHECK(read.verdict == PacketVerdict::valid);
       CHECK(read.identity.stream == identity.stream);
       CHECK(read.identity.sequence == identity.sequence);
       CHECK(read.identity.stamp == identity.stamp);
     }
+  }
+}
+
+TEST_CASE("a bandwidth-efficient packet is no octet-aligned one, and each of its bits counts") {
+  const Codec efficient = find_codec("AMR-12.2-BE").value();
+  const Codec aligned = find_codec("AMR-12.2").value();
+  CHECK(rtpload::same_frames(efficient, aligned));
+  CHECK_FALSE(rtpload::same_frames(efficient, find_codec("AMR-5.90").value()));
+  const auto packet = make_packet(efficient, {3, 1, 99});
+  CHECK(read_packet(packet, aligned, kSeed).verdict == PacketVerdict::corrupted);
+  CHECK(read_packet(make_packet(aligned, {3, 1, 99}), efficient, kSeed).verdict ==
+        PacketVerdict::corrupted);
+  constexpr std::size_t kBits = 10 + 244;
+  for (std::size_t bit = 0; bit < kBits; ++bit) {
+    auto changed = packet;
+    changed[kRtpHeaderBytes + bit / 8] ^= static_cast<std::uint8_t>(0x80U >> (bit % 8));
+    CHECK(read_packet(changed, efficient, kSeed).verdict == PacketVerdict::corrupted);
   }
 }
 
