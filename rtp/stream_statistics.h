@@ -83,6 +83,8 @@ class StreamStatistics {
   void on_sender_report(std::uint64_t ntp_timestamp, io::TimePoint now) noexcept;
 
   [[nodiscard]] bool started() const noexcept { return received_ != 0; }
+  /// Whether packets came since the last report block was made.
+  [[nodiscard]] bool heard_since_report() const noexcept { return received_ != received_prior_; }
   [[nodiscard]] std::uint32_t ssrc() const noexcept { return ssrc_; }
   [[nodiscard]] StatisticsTotals totals() const noexcept;
   /// Interarrival jitter in timestamp units (RFC 3550 A.8).
@@ -159,6 +161,9 @@ class ConnectionStatistics {
   /// The SSRC that sends now; to make report blocks of. Meaningless unless started().
   [[nodiscard]] StreamStatistics& current() noexcept { return current_; }
   [[nodiscard]] const StreamStatistics& current() const noexcept { return current_; }
+  /// The SSRC that sent before the current one, or sends too. Meaningless unless its started().
+  [[nodiscard]] StreamStatistics& previous() noexcept { return previous_; }
+  [[nodiscard]] const StreamStatistics& previous() const noexcept { return previous_; }
 
  private:
   void change_ssrc(std::uint32_t ssrc) noexcept;
