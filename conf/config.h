@@ -162,6 +162,9 @@ struct SdpOptions {
 struct TrunkOptions {
   KeepAlive keep_alive;
   bool omit_rtcp = false;  ///< RTCP is not relayed
+  /// The gateway reports to each leg by itself (RFC 3550) instead of relaying SR, RR and SDES;
+  /// omit_rtcp wins.
+  bool generate_rtcp = false;
   PatchOptions patch;
   SourceCheck source = SourceCheck::strict;
   UnknownPayloadTypes unknown_payload_types = UnknownPayloadTypes::pass;

@@ -249,7 +249,14 @@ constexpr Setting kRtp[] = {
 };
 
 constexpr Setting kRtcpAndSdp[] = {
-    toggle<kTrunk, kTrunkOptions, &TrunkOptions::omit_rtcp>("rtcp.omit", "Do not relay RTCP."),
+    toggle<kTrunk, kTrunkOptions, &TrunkOptions::omit_rtcp>("rtcp.omit",
+                                                            "Send no RTCP to the peers."),
+    toggle<kTrunk, kTrunkOptions, &TrunkOptions::generate_rtcp>(
+        "rtcp.generate",
+        "Send sender and receiver reports of the gateway's own to each leg (RFC 3550) and keep "
+        "those "
+        "of the peers, instead of relaying them from leg to leg; measures loss and round trip of "
+        "each leg."),
     toggle<kTrunk, kTrunkOptions, &TrunkOptions::sdp, &SdpOptions::single_codec>(
         "sdp.single-codec",
         "Answer with the selected codec only (and telephone-event and CN), not with all common "

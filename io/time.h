@@ -29,6 +29,10 @@ class Clock {
 
   /// The present instant. May be called from any thread. Never goes back.
   [[nodiscard]] virtual TimePoint now() const noexcept = 0;
+  /// What the wall clock (the time since 1970, UTC) is ahead of now(). It changes when somebody
+  /// sets the clock. A simulation has its own time for wall clock time: 0. May be called from any
+  /// thread.
+  [[nodiscard]] virtual Duration wall_clock_offset() const noexcept { return Duration::zero(); }
 };
 
 /// CLOCK_MONOTONIC.
@@ -36,6 +40,10 @@ class MonotonicClock final : public Clock {
  public:
   [[nodiscard]] TimePoint now() const noexcept override {
     return std::chrono::time_point_cast<Duration>(std::chrono::steady_clock::now());
+  }
+  [[nodiscard]] Duration wall_clock_offset() const noexcept override {
+    const auto wall = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<Duration>(wall) - now().time_since_epoch();
   }
 };
 

@@ -15,6 +15,16 @@ namespace mgw {
 
 namespace {
 
+/// `LA` of RFC 3435: one way, half of the round trip where that is what is known.
+std::optional<std::uint32_t> average_latency_ms(const ConnectionCounters& counters) {
+  const auto round_trip = counters.remote.mean_round_trip();
+  if (!round_trip) {
+    return std::nullopt;
+  }
+  return static_cast<std::uint32_t>(
+      std::chrono::round<std::chrono::milliseconds>(*round_trip / 2).count());
+}
+
 using io::LogLevel;
 using mgcp::ProtocolError;
 using mgcp::ResponseCode;
@@ -414,7 +424,7 @@ void CallControl::finish(Pending& pending) {
                                    counters.rtp_received.octets,
                                    static_cast<std::int64_t>(counters.totals.lost()),
                                    counters.jitter_ticks,
-                                   std::nullopt};
+                                   average_latency_ms(counters)};
   }
   for (const auto& [name, value] : pending.parameters) {
     response.parameters.push_back({name, value});

@@ -171,6 +171,7 @@ class CallControl {
   static void write_ok(std::string& out, mgcp::TransactionId transaction_id);
   [[nodiscard]] std::string describe(const Endpoint& endpoint, const Connection& connection) const;
   [[nodiscard]] std::uint32_t new_connection_id(Endpoint& endpoint);
+  [[nodiscard]] std::unique_ptr<RtcpReporting> make_rtcp_reporting();
   [[nodiscard]] bool keeps_alive(const Connection& connection) const noexcept;
 
   /// `connection` becomes the one that is meant; it stays null if all of the endpoint are.

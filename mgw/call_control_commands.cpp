@@ -291,6 +291,9 @@ void CallControl::add_connection(std::uint32_t number, const mgcp::Request& requ
   media->entry.commanded = true;
   media->entry.new_description = request.sdp.has_value();
   media->entry.keep_alive_now = keeps_alive(added);
+  if (parts_.config.endpoints.options.generate_rtcp) {
+    media->rtcp = make_rtcp_reporting();
+  }
   command->updates.pop_back();
   command->installs.push_back({added.slot, std::move(media), std::move(bound.sockets)});
 
@@ -302,6 +305,14 @@ void CallControl::add_connection(std::uint32_t number, const mgcp::Request& requ
           endpoint.call_id, reply.key.transaction_id, added.local.text());
   pending.reply = std::move(reply);
   submit(worker, std::move(command), std::move(pending));
+}
+
+std::unique_ptr<RtcpReporting> CallControl::make_rtcp_reporting() {
+  std::array<std::uint32_t, RtcpReporting::kRandomNumbers> random;
+  for (std::uint32_t& number : random) {
+    number = parts_.random.next();
+  }
+  return std::make_unique<RtcpReporting>(random, parts_.clock.wall_clock_offset());
 }
 
 std::uint32_t CallControl::new_connection_id(Endpoint& endpoint) {

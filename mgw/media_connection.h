@@ -8,6 +8,7 @@
 #include "mgw/drop_cause.h"
 #include "mgw/forwarding_entry.h"
 #include "mgw/leg.h"
+#include "mgw/rtcp_reporting.h"
 #include "rtp/stream_statistics.h"
 #include "rtp/timeline.h"
 
@@ -40,6 +41,7 @@ struct ConnectionCounters {
   std::uint32_t clock_rate_hz = 8000;
   std::uint32_t timestamp_errors_in = 0;
   std::uint32_t timestamp_errors_out = 0;
+  rtp::RemoteReception remote;  ///< what the peer reported; nothing unless RTCP is generated
 };
 
 /// Worker thread only, while installed.
@@ -57,6 +59,7 @@ struct MediaConnection {
   io::SocketAddress learned_rtcp;  ///< latch: where the learned peer's RTCP comes from
   rtp::ConnectionStatistics statistics;
   rtp::Timeline timeline;
+  std::unique_ptr<RtcpReporting> rtcp;  ///< null: RTCP is passed through
   Traffic rtp_received;
   Traffic rtp_sent;
   Traffic rtcp_received;
@@ -77,7 +80,8 @@ struct MediaConnection {
             statistics.jitter(),
             entry.timing.clock_rate_hz,
             statistics.timestamp_errors(),
-            timeline.timestamp_errors()};
+            timeline.timestamp_errors(),
+            rtcp != nullptr ? rtcp->remote() : rtp::RemoteReception()};
   }
 };
 

@@ -38,6 +38,19 @@ io::SocketAddress rtcp_peer(const MediaConnection& connection) noexcept {
                         : connection.learned_source.with_port(entry.remote_rtcp.port());
 }
 
+/// Whether RTCP of our own may go to the peer.
+bool takes_rtcp(const MediaConnection& connection) noexcept {
+  return !connection.entry.omit_rtcp && (!connection.leg || connection.leg->relays_rtcp()) &&
+         !is_unknown(rtcp_peer(connection));
+}
+
+/// Octets of the headers of IP and UDP on the way from or to `peer`.
+std::size_t ip_header_bytes(const io::SocketAddress& peer) noexcept {
+  constexpr std::size_t kIpv4 = 20 + 8;
+  constexpr std::size_t kIpv6 = 40 + 8;
+  return peer.family() == io::AddressFamily::ipv6 ? kIpv6 : kIpv4;
+}
+
 /// Whether a packet of an announced AMR payload type is packed as announced.
 bool keeps_announced_format(const ForwardingEntry& entry, const rtp::RtpHeader& header,
                             const io::Datagram& datagram) noexcept {
@@ -159,6 +172,9 @@ void MediaPath::count_received(MediaConnection& source, const MediaPacket& packe
   counters_.rtp_packets_received.add();
   counters_.rtp_octets_received.add(packet.datagram.size);
   source.statistics.on_packet(packet.header, now, source.entry.timing.packet_duration_ticks);
+  if (source.rtcp) {
+    source.rtcp->on_rtp_received();
+  }
 }
 
 void MediaPath::deliver(const LegContext& context, MediaPacket& packet) noexcept {
@@ -236,6 +252,10 @@ void MediaPath::send_rtp(const LegContext& context, io::Datagram&& datagram) noe
     drop(target, DropCause::target_unknown);
     return;
   }
+  if (target.rtcp) {
+    target.rtcp->on_rtp_sent(datagram.bytes(), target.entry.timing.clock_rate_hz, target.statistics,
+                             context.now);
+  }
   target.rtp_sent.count(datagram.size);
   counters_.rtp_packets_sent.add();
   counters_.rtp_octets_sent.add(datagram.size);
@@ -259,6 +279,10 @@ void MediaPath::forward_rtcp(std::uint32_t slot, MediaConnection& source, io::Da
     if (const auto sender = rtp::read_sender_info(*packet)) {
       source.statistics.on_sender_report(*sender, now);
     }
+  }
+  if (source.rtcp && !consume_reports(source, datagram, now)) {
+    counters_.consumed.add();
+    return;
   }
   if (!leads_somewhere(source)) {
     return;
@@ -306,6 +330,10 @@ void MediaPath::emit_rtcp(const MediaConnection& source, const Route& route,
       drop(target, DropCause::rtcp_outdated);
       return;
     }
+  }
+  if (target.rtcp && !target.rtcp->open_compound(datagram)) {
+    drop(target, DropCause::conversion_no_room);
+    return;
   }
   target.rtcp_sent.count(datagram.size);
   counters_.rtcp_packets_sent.add();
@@ -363,6 +391,44 @@ void MediaPath::send_keep_alive(std::uint32_t slot, MediaConnection& connection,
   if (!entry.omit_rtcp && !entry.rtcp_mux) {
     send_generated(connection.rtcp_socket, rtcp_peer(connection), keep_alive);
   }
+}
+
+bool MediaPath::consume_reports(MediaConnection& source, io::Datagram& datagram,
+                                io::TimePoint now) noexcept {
+  const RtcpReporting::Consumed consumed =
+      source.rtcp->consume(datagram.bytes(), ip_header_bytes(datagram.peer), now);
+  counters_.rtcp_reports_received.add(consumed.reports);
+  datagram.size = static_cast<std::uint32_t>(consumed.left_bytes);
+  return datagram.size > 0;
+}
+
+void MediaPath::send_own_rtcp(MediaConnection& connection,
+                              std::span<const std::byte> compound) noexcept {
+  if (compound.empty()) {
+    return;
+  }
+  counters_.rtcp_reports_sent.add();
+  connection.rtcp_sent.count(compound.size());
+  counters_.rtcp_packets_sent.add();
+  send_generated(connection.entry.rtcp_mux ? connection.rtp_socket : connection.rtcp_socket,
+                 rtcp_peer(connection), compound);
+}
+
+void MediaPath::send_report(MediaConnection& connection, io::TimePoint now) noexcept {
+  std::array<std::byte, rtp::kRtcpReportBytesMax> compound;
+  const std::size_t size = connection.rtcp->write_due_report(
+      compound, connection.statistics, ip_header_bytes(connection.entry.remote_rtcp),
+      takes_rtcp(connection), now);
+  send_own_rtcp(connection, std::span(compound).first(size));
+}
+
+void MediaPath::send_goodbye(MediaConnection& connection, io::TimePoint now) noexcept {
+  if (connection.rtcp == nullptr || !takes_rtcp(connection)) {
+    return;
+  }
+  std::array<std::byte, rtp::kRtcpReportBytesMax> compound;
+  const std::size_t size = connection.rtcp->write_goodbye(compound, connection.statistics, now);
+  send_own_rtcp(connection, std::span(compound).first(size));
 }
 
 bool MediaPath::copy(const io::Datagram& from, io::Datagram& to) noexcept {

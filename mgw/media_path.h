@@ -25,9 +25,9 @@ namespace mgw {
 struct MediaCounters {
   io::Counter received;   ///< datagrams from the backend
   io::Counter copied;     ///< additional targets of fan-outs
-  io::Counter generated;  ///< keep-alives, and what legs and devices make themselves
+  io::Counter generated;  ///< keep-alives, RTCP of our own, what legs and devices make themselves
   io::Counter sent;       ///< handed to the backend
-  io::Counter consumed;   ///< keep-alives, and what was for a leg or device itself
+  io::Counter consumed;   ///< keep-alives, RTCP that ends here, what was for a leg or device itself
   std::array<io::Counter, kDropCauseCount> dropped;
   io::Counter rtp_packets_received;  ///< accepted ones
   io::Counter rtp_octets_received;
@@ -35,7 +35,9 @@ struct MediaCounters {
   io::Counter rtp_octets_sent;
   io::Counter rtcp_packets_received;
   io::Counter rtcp_packets_sent;
-  io::Counter connections;  ///< gauge
+  io::Counter rtcp_reports_received;  ///< SR and RR that ended here
+  io::Counter rtcp_reports_sent;      ///< of our own, those with BYE too
+  io::Counter connections;            ///< gauge
   io::Counter connection_timeouts;
   io::Counter leg_failures;  ///< peers that did not answer their leg's initialisation
 };
@@ -102,6 +104,10 @@ class MediaPath {
   /// Gives the connection another leg and returns the old one.
   [[nodiscard]] std::unique_ptr<Leg> exchange_leg(std::uint32_t slot, std::unique_ptr<Leg> leg,
                                                   io::TimePoint now) noexcept;
+  /// Sends the connection's RTCP report if one is due. Only for one with `rtcp`.
+  void send_report(MediaConnection& connection, io::TimePoint now) noexcept;
+  /// Tells the connection's peer that it ends, if its RTCP is ours.
+  void send_goodbye(MediaConnection& connection, io::TimePoint now) noexcept;
   /// Takes the connection out of its slot, detached.
   [[nodiscard]] std::unique_ptr<MediaConnection> remove(std::uint32_t slot,
                                                         io::TimePoint now) noexcept;
@@ -147,6 +153,11 @@ class MediaPath {
                                  MediaPacket& packet) noexcept;
   void emit_rtcp(const MediaConnection& source, const Route& route,
                  io::Datagram&& datagram) noexcept;
+  /// Takes the peer's reports out of a datagram; whether something is left to be relayed.
+  [[nodiscard]] bool consume_reports(MediaConnection& source, io::Datagram& datagram,
+                                     io::TimePoint now) noexcept;
+  /// Sends a compound of our own to the connection's peer.
+  void send_own_rtcp(MediaConnection& connection, std::span<const std::byte> compound) noexcept;
   /// Whether the mode takes what `source` received and another leg (or itself) is to have it; else
   /// it is dropped.
   [[nodiscard]] bool leads_somewhere(MediaConnection& source) noexcept;

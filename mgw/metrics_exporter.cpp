@@ -150,6 +150,12 @@ void collect_media(const std::vector<WorkerView>& workers, Families& out) {
   counter("mgw_rtcp_packets_received_total", "RTCP packets accepted.",
           &MediaCounters::rtcp_packets_received);
   counter("mgw_rtcp_packets_sent_total", "RTCP packets sent.", &MediaCounters::rtcp_packets_sent);
+  counter("mgw_rtcp_reports_received_total",
+          "RTCP sender and receiver reports of peers that ended here (rtcp.generate).",
+          &MediaCounters::rtcp_reports_received);
+  counter("mgw_rtcp_reports_sent_total",
+          "RTCP compounds of the gateway's own with a sender or receiver report (rtcp.generate).",
+          &MediaCounters::rtcp_reports_sent);
   counter("mgw_connection_timeouts_total",
           "Connections given up because no media and no command came.",
           &MediaCounters::connection_timeouts);

@@ -15,6 +15,9 @@ constexpr io::Duration kReportInterval = std::chrono::seconds(1);
 constexpr io::Duration kLatePacketsEnd = std::chrono::seconds(2);
 /// Timers handled in one pass; more are handled in the next, which does not wait.
 constexpr int kTimersPerPassMax = 256;
+/// The part of a timer's key that says its kind.
+constexpr unsigned kTimerKindBits = 2;
+constexpr std::uint64_t kTimerKindMask = (1U << kTimerKindBits) - 1;
 
 }  // namespace
 
@@ -66,7 +69,8 @@ void Worker::apply(std::unique_ptr<MediaCommand> command, io::TimePoint now) {
       }
     }
     for (const std::uint32_t slot : command->removals) {
-      if (media_.find(slot) != nullptr) {
+      if (MediaConnection* leaving = media_.find(slot); leaving != nullptr) {
+        media_.send_goodbye(*leaving, now);
         auto connection = media_.remove(slot, now);
         close_socket(connection->rtp_socket, *command);
         close_socket(connection->rtcp_socket, *command);
@@ -192,16 +196,18 @@ void Worker::entry_applied(std::uint32_t slot, MediaConnection& connection, io::
     media_.send_keep_alive(slot, connection, now);
   }
   if (slot >= slot_timers_.size()) {
-    slot_timers_.resize(std::max<std::size_t>(slot + 1U, 2 * slot_timers_.size()));
+    slot_timers_.resize(std::max<std::size_t>(slot + 1U, 2 * slot_timers_.size()), kNoTimers);
   }
-  const io::TimePoint timeout_at = connection.last_activity + entry.connection_timeout;
-  if (entry.connection_timeout > io::Duration::zero() &&
-      slot_timers_[slot].timeout_at > timeout_at) {
-    arm(TimerKind::connection_timeout, slot, timeout_at);
+  if (entry.connection_timeout > io::Duration::zero()) {
+    arm_no_later(TimerKind::connection_timeout, slot,
+                 connection.last_activity + entry.connection_timeout);
   }
-  if (entry.keep_alive_interval > io::Duration::zero() &&
-      slot_timers_[slot].keep_alive_at > now + entry.keep_alive_interval) {
-    arm(TimerKind::keep_alive, slot, now + entry.keep_alive_interval);
+  if (entry.keep_alive_interval > io::Duration::zero()) {
+    arm_no_later(TimerKind::keep_alive, slot, now + entry.keep_alive_interval);
+  }
+  if (connection.rtcp != nullptr) {
+    connection.rtcp->start(now);
+    arm_no_later(TimerKind::rtcp_report, slot, connection.rtcp->next());
   }
 }
 
@@ -248,16 +254,23 @@ void Worker::finish(std::unique_ptr<MediaCommand> command) {
 void Worker::run_timers(io::TimePoint now) {
   io::TimerQueue::Timer timer;
   for (int i = 0; i < kTimersPerPassMax && timers_.take_due(now, timer); ++i) {
-    const auto slot = static_cast<std::uint32_t>(timer.key >> 1U);
-    SlotTimers& armed = slot_timers_[slot];
-    if (static_cast<TimerKind>(timer.key & 1U) == TimerKind::connection_timeout) {
-      if (armed.timeout_at == timer.at) {
-        armed.timeout_at = io::kNever;
+    const auto slot = static_cast<std::uint32_t>(timer.key >> kTimerKindBits);
+    const auto kind = timer.key & kTimerKindMask;
+    io::TimePoint& armed_at = slot_timers_[slot][kind];
+    if (armed_at != timer.at) {
+      continue;
+    }
+    armed_at = io::kNever;
+    switch (static_cast<TimerKind>(kind)) {
+      case TimerKind::connection_timeout:
         on_connection_timer(slot, now);
-      }
-    } else if (armed.keep_alive_at == timer.at) {
-      armed.keep_alive_at = io::kNever;
-      on_keep_alive_timer(slot, now);
+        break;
+      case TimerKind::keep_alive:
+        on_keep_alive_timer(slot, now);
+        break;
+      case TimerKind::rtcp_report:
+        on_rtcp_timer(slot, now);
+        break;
     }
   }
 }
@@ -291,10 +304,26 @@ void Worker::on_keep_alive_timer(std::uint32_t slot, io::TimePoint now) {
   arm(TimerKind::keep_alive, slot, now + connection->entry.keep_alive_interval);
 }
 
+void Worker::on_rtcp_timer(std::uint32_t slot, io::TimePoint now) {
+  MediaConnection* connection = media_.find(slot);
+  if (connection == nullptr || connection->rtcp == nullptr) {
+    return;
+  }
+  if (connection->rtcp->next() <= now) {
+    media_.send_report(*connection, now);
+  }
+  arm(TimerKind::rtcp_report, slot, connection->rtcp->next());
+}
+
 void Worker::arm(TimerKind kind, std::uint32_t slot, io::TimePoint at) {
-  (kind == TimerKind::connection_timeout ? slot_timers_[slot].timeout_at
-                                         : slot_timers_[slot].keep_alive_at) = at;
-  timers_.arm(at, std::uint64_t{slot} << 1U | static_cast<std::uint64_t>(kind), 0);
+  slot_timers_[slot][static_cast<std::size_t>(kind)] = at;
+  timers_.arm(at, std::uint64_t{slot} << kTimerKindBits | static_cast<std::uint64_t>(kind), 0);
+}
+
+void Worker::arm_no_later(TimerKind kind, std::uint32_t slot, io::TimePoint at) {
+  if (slot_timers_[slot][static_cast<std::size_t>(kind)] > at) {
+    arm(kind, slot, at);
+  }
 }
 
 void Worker::report_failures() {

@@ -11,6 +11,7 @@
 #include "mgw/media_path.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -65,14 +66,13 @@ class Worker {
   [[nodiscard]] const MediaCounters& counters() const noexcept { return media_.counters(); }
 
  private:
-  /// What a timer is for; the lowest bit of its key, the slot number above it.
-  enum class TimerKind : std::uint8_t { connection_timeout = 0, keep_alive = 1 };
-  /// When the slot's timers fire. They stay armed when a connection goes and serve its successor,
-  /// so there are never more than two for a slot however many calls come and go.
-  struct SlotTimers {
-    io::TimePoint timeout_at = io::kNever;
-    io::TimePoint keep_alive_at = io::kNever;
-  };
+  /// What a timer is for; the lowest two bits of its key, the slot number above them.
+  enum class TimerKind : std::uint8_t { connection_timeout = 0, keep_alive = 1, rtcp_report = 2 };
+  /// When the slot's timers fire, by kind. They stay armed when a connection goes and serve its
+  /// successor, so there is one of a kind for a slot however many calls come and go; an earlier one
+  /// may be armed instead, and then the later entry means nothing when it fires.
+  using SlotTimers = std::array<io::TimePoint, 3>;
+  static constexpr SlotTimers kNoTimers = {io::kNever, io::kNever, io::kNever};
 
   void apply(std::unique_ptr<MediaCommand> command, io::TimePoint now);
   [[nodiscard]] bool install_devices(MediaCommand& command);
@@ -92,6 +92,9 @@ class Worker {
   void run_timers(io::TimePoint now);
   void on_connection_timer(std::uint32_t slot, io::TimePoint now);
   void on_keep_alive_timer(std::uint32_t slot, io::TimePoint now);
+  void on_rtcp_timer(std::uint32_t slot, io::TimePoint now);
+  /// Arms the timer if the slot's present one of that kind is later.
+  void arm_no_later(TimerKind kind, std::uint32_t slot, io::TimePoint at);
   void arm(TimerKind kind, std::uint32_t slot, io::TimePoint at);
   void report_failures();
   void report_drops(io::TimePoint now);

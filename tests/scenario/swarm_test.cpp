@@ -75,6 +75,7 @@ class Swarm {
     options.force_realloc = random_.chance(0.3);
     options.connection_timeout = std::chrono::seconds(random_.below(3));
     options.sdp.single_codec = random_.chance(0.5);
+    options.generate_rtcp = random_.chance(0.3);
     return config;
   }
   sim::WorldOptions random_options(std::uint64_t seed) {

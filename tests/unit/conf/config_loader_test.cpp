@@ -54,7 +54,7 @@ mgcp:
   transaction-history-s: 60
   compat: {early-bidir-error: true}
 rtp: {dscp: 46, keep-alive: 30, source: latch, force-ptime-ms: 40, patch: {ssrc: true}}
-rtcp: {omit: on}
+rtcp: {omit: on, generate: on}
 endpoints: {count: 65534, connection-timeout-s: 3600}
 metrics: {enabled: no}
 log: {level: debug, file: /var/log/mgw.log}
@@ -76,6 +76,7 @@ log: {level: debug, file: /var/log/mgw.log}
   CHECK(trunk.force_ptime == milliseconds(40));
   CHECK(trunk.patch == conf::PatchOptions{true, false, false});
   CHECK(trunk.omit_rtcp);
+  CHECK(trunk.generate_rtcp);
   CHECK(trunk.connection_timeout == seconds(3600));
   CHECK(config.endpoints.count == 65534);
   CHECK_FALSE(config.metrics.enabled);
