@@ -13,6 +13,7 @@ NEEDS = [
         ["--codec", "AMR-12.2", "--answer-codec", "AMR-12.2-BE"],
         True,
     ),
+    ("AMR <-> IuUP", [], ["--codec", "AMR-12.2", "--answer-codec", "IUUP"], False),
 ]
 
 

@@ -133,7 +133,7 @@ void CallControl::append_offer(std::string& out, const Call& call, std::size_t l
   mgcp::Codec codec;
   codec.payload_type = shape.payload_type;
   codec.name = shape.encoding;
-  codec.clock_rate_hz = kClockRateHz;
+  codec.clock_rate_hz = shape.described_rate_hz;
   codec.fmtp = shape.format_parameters;
   offer.codecs.push_back(std::move(codec));
   mgcp::write_sdp(out, offer, fmt::format("{}", call.call_id));

@@ -30,6 +30,16 @@ constexpr Codec amr_efficient(std::string_view name, std::uint8_t frame_type,
   return codec;
 }
 
+constexpr Codec iuup(std::string_view name) {
+  Codec codec = amr(name, 7, 244);
+  codec.encoding = "VND.3GPP.IUFP";
+  codec.format_parameters = "";
+  codec.payload_type = 96;
+  codec.form = PayloadForm::iuup;
+  codec.described_rate_hz = 16000;
+  return codec;
+}
+
 // GSM-EFR and GSM-FR frames begin with a signature nibble (RFC 3551 sections 4.5.8 and 4.5.9).
 constexpr std::array kCodecs{
     Codec{"GSM-EFR", "GSM-EFR", "", 110, 31, {0xc0, 0}, 1, 0xff},
@@ -44,6 +54,7 @@ constexpr std::array kCodecs{
     amr("AMR-12.2", 7, 244),
     amr_efficient("AMR-5.90-BE", 2, 118),
     amr_efficient("AMR-12.2-BE", 7, 244),
+    iuup("IUUP"),
     Codec{"PCMA", "PCMA", "", 8, 160, {0, 0}, 0, 0xff},
     Codec{"PCMU", "PCMU", "", 0, 160, {0, 0}, 0, 0xff},
 };
@@ -74,7 +85,9 @@ std::optional<Codec> find_codec(std::string_view name) noexcept {
 }
 
 bool same_frames(const Codec& left, const Codec& right) noexcept {
-  return left.encoding == right.encoding && left.payload_bytes == right.payload_bytes &&
+  const bool same_codec = left.encoding == right.encoding || left.form == PayloadForm::iuup ||
+                          right.form == PayloadForm::iuup;
+  return same_codec && left.payload_bytes == right.payload_bytes &&
          left.signature == right.signature;
 }
 

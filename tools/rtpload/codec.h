@@ -20,6 +20,7 @@ inline constexpr std::uint32_t kClockRateHz = 8000;
 enum class PayloadForm : std::uint8_t {
   plain,                ///< as the codec's own format says; AMR: octet-aligned
   bandwidth_efficient,  ///< AMR without the padding (RFC 4867 section 4.3)
+  iuup,                 ///< AMR 12.2 in the Iu user plane (3GPP TS 25.415)
 };
 
 /// Shape of one codec's RTP payload. A value without owners: all text is static.
@@ -34,6 +35,7 @@ struct Codec {
   std::uint8_t last_byte_mask =
       0xff;  ///< bits of the last byte that carry speech; the others are 0
   PayloadForm form = PayloadForm::plain;
+  std::uint32_t described_rate_hz = kClockRateHz;  ///< as in a=rtpmap
 };
 
 /// Whether a gateway can hand the frames of one on as the other without loss: the same frames,

@@ -17,6 +17,8 @@ constexpr io::Duration kReceiveInterval = 1ms;
 constexpr io::Duration kStartDelay = 5ms;
 // Vectors taken from one socket before the others and the sending get their turn.
 constexpr int kVectorsPerTurn = 4;
+// In which the gateway acknowledges the initialisation of all Iu UP legs.
+constexpr io::Duration kInitialisationTime = 300ms;
 constexpr io::Duration kDrainMinimum = 100ms;
 constexpr io::Duration kDrainMaximum = 20s;  // a gateway that is seconds behind still gets its due
 constexpr std::uint32_t kPacketsPerSecond = 50;
@@ -53,6 +55,7 @@ void MediaRun::discard_pending() noexcept {
 
 void MediaRun::run() {
   prepare_precise_sleep();
+  initialise_legs();
   const io::TimePoint start = read_clocks().monotonic + kStartDelay;
   const io::Duration length = kPacketInterval * options_.packets_per_stream;
   schedule_.start(start);
@@ -65,6 +68,29 @@ void MediaRun::run() {
   observer_.on_steady_end();
   drain();
   count_lost();
+}
+
+void MediaRun::initialise_legs() {
+  const std::vector<MediaLeg>& legs = checker_.legs();
+  bool any = false;
+  for (std::uint32_t leg = 0; leg < legs.size(); ++leg) {
+    const Codec& codec = options_.codecs[leg & 1U];
+    if (codec.form != PayloadForm::iuup) {
+      continue;
+    }
+    any = true;
+    const std::size_t bytes =
+        write_initialisation(sockets_.send_room(), codec, options_.run_seed, leg);
+    sockets_.queue(MediaKind::rtp, legs[leg].socket, legs[leg].gateway, bytes);
+    if (sockets_.send_vector_full()) {
+      static_cast<void>(sockets_.flush());
+    }
+  }
+  static_cast<void>(sockets_.flush());
+  if (any) {
+    sleep_until(read_clocks().monotonic + kInitialisationTime);
+    discard_pending();
+  }
 }
 
 void MediaRun::send_all() {

@@ -74,6 +74,8 @@ class MediaRun {
   [[nodiscard]] const Histogram& lateness_ns() const noexcept { return lateness_ns_; }
 
  private:
+  /// Has the gateway work with the Iu UP legs, if there are any.
+  void initialise_legs();
   void send_all();
   void drain();
   [[nodiscard]] bool send_due(const ClockReading& now) noexcept;

@@ -38,7 +38,7 @@ void add_call_options(CLI::App& app, Options& options, Texts& texts) {
   app.add_option("--codec", texts.codec, fmt::format("One of: {}", fmt::join(codec_names(), ", ")));
   app.add_option("--answer-codec", texts.answer_codec,
                  "Codec of the second leg (default: the same): the same frames in another form, "
-                 "AMR-12.2 and AMR-12.2-BE");
+                 "AMR-12.2 as AMR-12.2-BE or IUUP");
   app.add_option("--answer-payload-type", texts.answer_payload_type,
                  "Payload type of the second leg (default: the same)")
       ->check(CLI::Range(0, 127));

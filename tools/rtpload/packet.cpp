@@ -1,9 +1,12 @@
 #include "tools/rtpload/packet.h"
 
 #include "rtp/amr.h"
+#include "rtp/iuup_amr.h"
+#include "rtp/iuup_frame_number.h"
 
 #include <algorithm>
 #include <array>
+#include <variant>
 
 namespace rtpload {
 namespace {
@@ -105,7 +108,86 @@ bool to_plain(std::span<const std::uint8_t> datagram,
   return size && *size == codec.payload_bytes;
 }
 
+// Speech of 12.2 kbit/s, SID and no data, as radio network controllers declare them.
+rtp::IuupConfiguration iuup_configuration() noexcept {
+  rtp::IuupConfiguration configuration;
+  configuration.rfcis[0] = {0, 0, {81, 103, 60}};
+  configuration.rfcis[1] = {1, 0, {39, 0, 0}};
+  configuration.rfcis[2] = {2, 0, {0, 0, 0}};
+  configuration.rfci_count = 3;
+  configuration.subflow_count = 3;
+  configuration.versions = 1;
+  return configuration;
+}
+
+// Puts an octet-aligned AMR payload of `bytes` into a data PDU where it stands; returns its size.
+std::size_t pack_iuup(std::span<std::uint8_t> room, std::size_t bytes,
+                      std::uint32_t sequence) noexcept {
+  const std::span<std::byte> octets = std::as_writable_bytes(room);
+  rtp::IuupData data;
+  data.frame_number = static_cast<std::uint8_t>(sequence % rtp::kIuupFrameNumbers);
+  data.payload = octets.first(bytes).subspan(rtp::kAmrSingleFrameHeaderBytes);
+  return rtp::write_iuup_data(rtp::IuupPduType::data_with_crc, data, octets);
+}
+
+// The packet with the frame of its data PDU as an octet-aligned AMR payload; false if it has none.
+bool unpack_iuup(std::span<const std::uint8_t> datagram,
+                 std::span<std::uint8_t, kPacketBytesMax> plain, const Codec& codec) noexcept {
+  const auto pdu = rtp::parse_iuup(std::as_bytes(datagram.subspan(kRtpHeaderBytes)));
+  const auto* data = pdu ? std::get_if<rtp::IuupData>(&*pdu) : nullptr;
+  if (data == nullptr) {
+    return false;
+  }
+  std::copy_n(datagram.begin(), kRtpHeaderBytes, plain.begin());
+  const auto size = rtp::iuup_to_amr(iuup_configuration(), rtp::AmrCodec::narrowband, *data,
+                                     rtp::kAmrNoModeRequest,
+                                     std::as_writable_bytes(plain.subspan(kRtpHeaderBytes)));
+  return size && *size == codec.payload_bytes;
+}
+
+bool is_iuup_control(std::span<const std::uint8_t> datagram) noexcept {
+  const auto pdu = rtp::parse_iuup(std::as_bytes(datagram.subspan(kRtpHeaderBytes)));
+  return pdu && std::holds_alternative<rtp::IuupControl>(*pdu);
+}
+
+// Reads a packet whose payload has another form than the plain one.
+ReceivedPacket read_repacked(std::span<const std::uint8_t> datagram, const Codec& codec,
+                             std::uint32_t run_seed) noexcept {
+  std::array<std::uint8_t, kPacketBytesMax> plain;
+  Codec shape = codec;
+  shape.form = PayloadForm::plain;
+  const auto packet = std::span(plain).first(kRtpHeaderBytes + codec.payload_bytes);
+  if (codec.form == PayloadForm::bandwidth_efficient) {
+    return to_plain(datagram, plain, codec) ? read_packet(packet, shape, run_seed)
+                                            : ReceivedPacket{};
+  }
+  ReceivedPacket read;
+  if (unpack_iuup(datagram, plain, codec)) {
+    // The gateway numbers Iu UP packets itself, without a marker: it is put where it was sent.
+    const bool is_first = load32(plain.data() + kRtpHeaderBytes + shape.signature_bytes + 3) == 0;
+    plain[1] = static_cast<std::uint8_t>((plain[1] & 0x7fU) | (is_first ? kMarker : 0U));
+    read = read_packet(packet, shape, run_seed);
+    read.has_timeline = false;
+  } else if (is_iuup_control(datagram)) {
+    read.verdict = PacketVerdict::keep_alive;
+  }
+  return read;
+}
+
 }  // namespace
+
+std::size_t write_initialisation(std::span<std::uint8_t> buffer, const Codec& codec,
+                                 std::uint32_t run_seed, std::uint32_t stream) noexcept {
+  const RtpOrigin origin = rtp_origin(run_seed, stream);
+  rtp::RtpHeader header;
+  header.payload_type = codec.payload_type;
+  header.sequence = static_cast<std::uint16_t>(origin.sequence - 1);
+  header.timestamp = origin.timestamp - kSamplesPerPacket;
+  header.ssrc = origin.ssrc;
+  const std::span<std::byte> packet = std::as_writable_bytes(buffer);
+  return rtp::write_rtp_header(packet, header) +
+         rtp::write_iuup_initialisation(iuup_configuration(), 0, packet.subspan(kRtpHeaderBytes));
+}
 
 std::uint64_t nanoseconds_since(std::uint32_t stamp, std::uint64_t time_ns) noexcept {
   const auto units = static_cast<std::int32_t>(make_stamp(time_ns) - stamp);
@@ -144,6 +226,8 @@ std::size_t write_packet(std::span<std::uint8_t> buffer, const Codec& codec, std
   std::size_t bytes = codec.payload_bytes;
   if (codec.form == PayloadForm::bandwidth_efficient) {
     bytes = repack({payload, bytes}, rtp::AmrFormat::bandwidth_efficient);
+  } else if (codec.form == PayloadForm::iuup) {
+    bytes = pack_iuup({payload, kPacketBytesMax - kRtpHeaderBytes}, bytes, identity.sequence);
   }
   return kRtpHeaderBytes + bytes;
 }
@@ -155,15 +239,8 @@ ReceivedPacket read_packet(std::span<const std::uint8_t> datagram, const Codec& 
     packet.verdict = PacketVerdict::keep_alive;
     return packet;
   }
-  if (codec.form == PayloadForm::bandwidth_efficient) {
-    std::array<std::uint8_t, kPacketBytesMax> aligned;
-    if (!to_plain(datagram, aligned, codec)) {
-      return packet;
-    }
-    Codec plain = codec;
-    plain.form = PayloadForm::plain;
-    return read_packet(std::span(aligned).first(kRtpHeaderBytes + codec.payload_bytes), plain,
-                       run_seed);
+  if (codec.form != PayloadForm::plain) {
+    return read_repacked(datagram, codec, run_seed);
   }
   const std::uint8_t* header = datagram.data();
   const std::uint8_t* payload = header + kRtpHeaderBytes;

@@ -50,11 +50,16 @@ struct RtpOrigin {
 std::size_t write_packet(std::span<std::uint8_t> buffer, const Codec& codec, std::uint32_t run_seed,
                          const PacketIdentity& identity) noexcept;
 
+/// Writes the packet by which an Iu UP leg asks the gateway to work with the one RFCI for speech
+/// that write_packet() uses, and those for SID and no data. As write_packet().
+std::size_t write_initialisation(std::span<std::uint8_t> buffer, const Codec& codec,
+                                 std::uint32_t run_seed, std::uint32_t stream) noexcept;
+
 /// What a received datagram is.
 enum class PacketVerdict : std::uint8_t {
   valid,  ///< exactly what write_packet() of this run made, but for header fields that a gateway
           ///< may patch
-  keep_alive,  ///< too short for RTP: a gateway's dummy
+  keep_alive,  ///< too short for RTP: a gateway's dummy; or a control PDU of Iu UP
   corrupted,   ///< anything else
 };
 
@@ -62,6 +67,7 @@ enum class PacketVerdict : std::uint8_t {
 struct ReceivedPacket {
   PacketVerdict verdict = PacketVerdict::corrupted;
   PacketIdentity identity;
+  bool has_timeline = true;  ///< false: the gateway makes these numbers itself
   std::uint16_t rtp_sequence = 0;
   std::uint32_t rtp_timestamp = 0;
 };

@@ -37,7 +37,7 @@ bool StreamChecker::remember(std::uint32_t sequence) noexcept {
 }
 
 Arrival StreamChecker::on_packet(const ReceivedPacket& packet) noexcept {
-  if (!header_fits(packet)) {
+  if (packet.has_timeline && !header_fits(packet)) {
     return Arrival::header_broken;
   }
   const std::uint32_t sequence = packet.identity.sequence;

@@ -36,8 +36,10 @@ TEST_CASE("every codec's packet is read back as it was written, at its codec's s
           PacketIdentity{4711, 70000, 0xffffffff}}) {
       const auto packet = make_packet(codec, identity);
       // 14 bits of the octet-aligned form's 16 and its padding are saved.
+      // An Iu UP header is two octets longer than what it takes the place of.
       const std::size_t saved = codec.form == rtpload::PayloadForm::bandwidth_efficient ? 1 : 0;
-      CHECK(packet.size() == kRtpHeaderBytes + codec.payload_bytes - saved);
+      const std::size_t added = codec.form == rtpload::PayloadForm::iuup ? 2 : 0;
+      CHECK(packet.size() == kRtpHeaderBytes + codec.payload_bytes - saved + added);
       const ReceivedPacket read = read_packet(packet, codec, kSeed);
       CHECK(read.verdict == PacketVerdict::valid);
       CHECK(read.identity.stream == identity.stream);
