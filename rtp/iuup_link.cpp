@@ -90,6 +90,15 @@ void IuupLink::start_initialisation(const IuupConfiguration& wanted, io::TimePoi
   begin(Request::initialisation, now);
 }
 
+void IuupLink::initialise_again(io::TimePoint now) noexcept {
+  if (configuration_.rfci_count == 0) {
+    return;
+  }
+  configuration_.versions = kIuupVersions;
+  state_ = IuupState::initialising;
+  begin(Request::initialisation, now);
+}
+
 void IuupLink::request_rates(std::uint64_t barred, io::TimePoint now) noexcept {
   if (state_ != IuupState::ready) {
     return;

@@ -130,6 +130,9 @@ class IuupLink {
   /// whenever the other leg has been initialised. An empty set does nothing.
   void start_initialisation(const IuupConfiguration& wanted, io::TimePoint now,
                             std::uint16_t versions = kIuupVersions) noexcept;
+  /// Asks once more for the set in use, for another peer has taken the place of the one that agreed
+  /// to it. Does nothing without a set.
+  void initialise_again(io::TimePoint now) noexcept;
   /// Tells the peer which RFCIs it must no longer send (clause 6.5.3), bit n for the n-th declared
   /// one; 0 allows all. The PDU comes from on_timer(). Does nothing unless the link is ready and
   /// `barred` differs from what was said last. At most one request is under way; the last wish
