@@ -18,18 +18,18 @@ using rtp::AmrCodec;
 /// Ticks of 20 ms at the rates of AMR and AMR-WB.
 constexpr std::uint16_t kAmrFrameTicks = 160;
 constexpr std::uint16_t kAmrWbFrameTicks = 320;
-/// Frames that a source may seem late by the arrival clock before that clock is believed.
-constexpr std::int64_t kLateStepsMax = 3;
-/// Frame numbers behind the last by less than half the circle are late, not ahead.
-constexpr std::uint8_t kFrameNumbersHalf = rtp::kIuupFrameNumbers / 2;
+/// The frame type of silence descriptors; those from it on are no speech.
+constexpr std::uint8_t kAmrSid = 8;
+constexpr std::uint8_t kAmrWbSid = 9;
 
 bool is_unknown(const io::SocketAddress& address) noexcept {
   return address.port() == 0 || address.is_unspecified();
 }
 
-/// Bits that only AMR-WB speech has (3GPP TS 26.201 table 1a), AMR none of them.
-constexpr std::array<std::uint32_t, 9> kWidebandBits = {132, 177, 253, 285, 317,
-                                                        365, 397, 461, 477};
+/// Bits that only AMR-WB speech has (3GPP TS 26.201 table 1a), also in whole octets; AMR none of
+/// them.
+constexpr std::array<std::uint32_t, 17> kWidebandBits = {
+    132, 177, 253, 285, 317, 365, 397, 461, 477, 184, 256, 288, 320, 368, 400, 464, 480};
 
 AmrCodec codec_of(bool wideband) noexcept {
   return wideband ? AmrCodec::wideband : AmrCodec::narrowband;
@@ -45,6 +45,17 @@ std::span<std::byte> room_of(MediaPacket& packet) noexcept {
   const io::Datagram& datagram = packet.datagram;
   return std::span(datagram.bytes().data(), datagram.buffer.capacity() - datagram.offset)
       .subspan(packet.header.payload_offset);
+}
+
+rtp::IuupNumbering numbering_of(const rtp::IuupConfiguration& set) noexcept {
+  return set.has_intervals ? rtp::IuupNumbering::by_time : rtp::IuupNumbering::by_pdu;
+}
+
+/// Where a packet stands in its source's stream.
+rtp::IuupPosition rtp_position(const MediaPacket& packet) noexcept {
+  const bool wideband = packet.header.payload_type == kIuupAmrWbPayloadType;
+  return {rtp::IuupPosition::Kind::rtp, packet.header.sequence, packet.header.timestamp,
+          wideband ? kAmrWbFrameTicks : kAmrFrameTicks};
 }
 
 }  // namespace
@@ -80,8 +91,13 @@ tl::expected<IngressAction, DropCause> IuupLeg::ingress(const LegContext& contex
     case rtp::IuupEvent::malformed:
       return tl::unexpected(drop_cause(received.malformed));
     case rtp::IuupEvent::initialised:
+      active_ = false;
+      became_ready(context);
+      break;
+    case rtp::IuupEvent::initialisation_acknowledged:
+      became_ready(context);
+      break;
     case rtp::IuupEvent::initialisation_repeated:
-      failed_ = false;
       initialise_partners(context);
       break;
     case rtp::IuupEvent::rates_changed:
@@ -90,6 +106,7 @@ tl::expected<IngressAction, DropCause> IuupLeg::ingress(const LegContext& contex
     default:
       break;  // the link has answered what wants an answer
   }
+  uplink_.skip(packet.header.ssrc, packet.header.sequence);
   send_due(context);
   return IngressAction::consumed;
 }
@@ -97,18 +114,17 @@ tl::expected<IngressAction, DropCause> IuupLeg::ingress(const LegContext& contex
 tl::expected<IngressAction, DropCause> IuupLeg::take_data(const LegContext& context,
                                                           const rtp::IuupData& data,
                                                           MediaPacket& packet) noexcept {
-  packet.iuup = IuupFrameDetails{data.frame_number, data.quality, data.rfci};
-  const bool wideband = is_wideband();
-  packet.header.timestamp = timestamp_of(packet, data.frame_number, context.now);
-  rtp::set_timestamp(packet.datagram.bytes(), packet.header.timestamp);
+  const rtp::IuupConfiguration& set = link_.configuration();
+  packet.iuup = IuupFrameDetails{data.frame_number, data.quality, data.rfci, &set};
   if (packet.header.padding_size > 0) {
     packet.datagram.size =
         static_cast<std::uint32_t>(rtp::remove_padding(packet.datagram.bytes(), packet.header));
   }
-  const std::uint8_t mode_request =
-      rtp::amr_mode_request_of(link_.configuration(), codec_of(wideband), link_.peer_rates());
-  const auto size = rtp::iuup_to_amr(link_.configuration(), codec_of(wideband), data, mode_request,
-                                     room_of(packet));
+  const bool wideband = is_wideband();
+  const AmrCodec codec = codec_of(wideband);
+  const auto type = rtp::amr_type_of_iuup(set, codec, data);
+  const auto size = rtp::iuup_to_amr(
+      set, codec, data, rtp::amr_mode_request_of(set, codec, link_.peer_rates()), room_of(packet));
   if (size) {
     packet.header.payload_type = wideband ? kIuupAmrWbPayloadType : kIuupAmrPayloadType;
     packet.header.payload_size = static_cast<std::uint16_t>(*size);
@@ -121,38 +137,17 @@ tl::expected<IngressAction, DropCause> IuupLeg::take_data(const LegContext& cont
     return tl::unexpected(drop_cause(size.error()));
   }
   packet.datagram.size = packet.header.payload_offset + packet.header.payload_size;
+  const bool silence = type && *type >= (wideband ? kAmrWbSid : kAmrSid);
+  const rtp::IuupMediaNumbers numbers =
+      uplink_.next({packet.header.ssrc, packet.header.timestamp, packet.header.sequence,
+                    data.frame_number, silence},
+                   numbering_of(set), wideband ? kAmrWbFrameTicks : kAmrFrameTicks, context.now);
+  packet.header.sequence = numbers.sequence;
+  packet.header.timestamp = numbers.timestamp;
+  rtp::set_sequence(packet.datagram.bytes(), numbers.sequence);
+  rtp::set_timestamp(packet.datagram.bytes(), numbers.timestamp);
   rtp::set_payload_type(packet.datagram.bytes(), packet.header.payload_type);
   return IngressAction::forward;
-}
-
-std::uint32_t IuupLeg::timestamp_of(const MediaPacket& packet, std::uint8_t frame_number,
-                                    io::TimePoint now) noexcept {
-  const std::int64_t ticks = is_wideband() ? kAmrWbFrameTicks : kAmrFrameTicks;
-  const std::uint16_t sequence = packet.header.sequence;
-  if (!uplink_.started) {
-    uplink_ = {now, packet.header.timestamp, sequence, frame_number, true};
-    return uplink_.timestamp;
-  }
-  const auto packets = static_cast<std::int16_t>(sequence - uplink_.sequence);
-  if (packets <= 0) {  // late, or once more
-    return uplink_.timestamp + static_cast<std::uint32_t>(packets * ticks);
-  }
-  const std::int64_t elapsed = (now - uplink_.at + rtp::kIuupInterval / 2) / rtp::kIuupInterval;
-  std::int64_t steps = packets;
-  if (link_.configuration().has_intervals) {
-    steps = static_cast<std::uint8_t>(frame_number - uplink_.frame_number) % rtp::kIuupFrameNumbers;
-    if (steps == 0 || (steps > kFrameNumbersHalf && elapsed < kLateStepsMax)) {
-      steps = packets;
-    }
-    const std::int64_t rounds =
-        (elapsed - steps + kFrameNumbersHalf) / std::int64_t{rtp::kIuupFrameNumbers};
-    steps += std::max<std::int64_t>(rounds, 0) * std::int64_t{rtp::kIuupFrameNumbers};
-  } else if (elapsed > steps + kLateStepsMax) {
-    steps = elapsed;
-  }
-  uplink_ = {now, uplink_.timestamp + static_cast<std::uint32_t>(steps * ticks), sequence,
-             frame_number, true};
-  return uplink_.timestamp;
 }
 
 bool IuupLeg::is_wideband() const noexcept {
@@ -163,57 +158,86 @@ bool IuupLeg::is_wideband() const noexcept {
   });
 }
 
-void IuupLeg::initialise_partners(const LegContext& context) noexcept {
+template <typename Visit>
+void IuupLeg::for_each_partner(const LegContext& context, Visit visit) noexcept {
   for (const std::uint32_t slot : context.connection.entry.iuup_partners) {
     MediaConnection* partner = context.path.find(slot);
-    if (partner == nullptr || !partner->leg || partner->leg->kind() != LegKind::iuup) {
-      continue;
-    }
-    auto& leg = static_cast<IuupLeg&>(*partner->leg);
-    leg.initialise_like({context.path, *partner, slot, context.now}, *this);
-    context.path.reschedule(slot, *partner);
-  }
-}
-
-void IuupLeg::initialise_like(const LegContext& context, const IuupLeg& other) noexcept {
-  if (!is_unknown(MediaPath::rtp_peer(context.connection))) {
-    link_.start_initialisation(other.link_.configuration(), context.now);
-    send_due(context);
-  }
-}
-
-void IuupLeg::limit_partners(const LegContext& context) noexcept {
-  for (const std::uint32_t slot : context.connection.entry.iuup_partners) {
-    MediaConnection* partner = context.path.find(slot);
-    if (partner == nullptr || !partner->leg || partner->leg->kind() != LegKind::iuup) {
-      continue;
-    }
-    auto& leg = static_cast<IuupLeg&>(*partner->leg);
-    if (link_.peer_rates() && leg.link_.configuration().same_set(link_.configuration())) {
-      leg.link_.request_rates(link_.peer_rates()->barred, context.now);
-      leg.send_due({context.path, *partner, slot, context.now});
+    if (partner != nullptr && partner->leg && partner->leg->kind() == LegKind::iuup) {
+      visit(static_cast<IuupLeg&>(*partner->leg),
+            LegContext{context.path, *partner, slot, context.now});
       context.path.reschedule(slot, *partner);
     }
   }
 }
 
+void IuupLeg::became_ready(const LegContext& context) noexcept {
+  failed_ = false;
+  mode_request_barred_ = 0;
+  initialise_partners(context);
+  update_limits(context);
+  limit_partners(context);
+}
+
+void IuupLeg::initialise_partners(const LegContext& context) noexcept {
+  for_each_partner(context, [this](IuupLeg& leg, const LegContext& partner) noexcept {
+    leg.initialise_like(partner, *this);
+  });
+}
+
+void IuupLeg::initialise_like(const LegContext& context, const IuupLeg& other) noexcept {
+  const bool peers_choice = link_.state() == rtp::IuupState::ready && !active_;
+  if (!peers_choice && !is_unknown(MediaPath::rtp_peer(context.connection))) {
+    active_ = true;
+    link_.start_initialisation(other.link_.configuration(), context.now);
+    send_due(context);
+  }
+}
+
+void IuupLeg::follow_peer(const LegContext& context) noexcept {
+  const io::SocketAddress& named = context.connection.entry.remote_rtp;
+  if (is_unknown(named)) {
+    return;  // on hold
+  }
+  const bool other = !is_unknown(peer_) && peer_ != named;
+  peer_ = named;
+  if (other && active_ && link_.state() != rtp::IuupState::idle) {
+    link_.initialise_again(context.now);
+    send_due(context);
+  }
+}
+
+void IuupLeg::update_limits(const LegContext& context) noexcept {
+  std::uint64_t barred = mode_request_barred_;
+  for_each_partner(context, [&](const IuupLeg& leg, const LegContext&) noexcept {
+    if (leg.link_.state() == rtp::IuupState::ready && leg.link_.peer_rates()) {
+      barred |= rtp::iuup_barred_between(leg.link_.configuration(), *leg.link_.peer_rates(),
+                                         link_.configuration());
+    }
+  });
+  link_.request_rates(barred, context.now);
+  send_due(context);
+}
+
+void IuupLeg::limit_partners(const LegContext& context) noexcept {
+  for_each_partner(context, [](IuupLeg& leg, const LegContext& partner) noexcept {
+    leg.update_limits(partner);
+  });
+}
+
 void IuupLeg::entry_applied(const LegContext& context) noexcept {
   clock_rate_hz_ = context.connection.entry.timing.clock_rate_hz;
+  follow_peer(context);
   if (link_.state() == rtp::IuupState::ready) {
     initialise_partners(context);
+    update_limits(context);
     return;
   }
-  for (const std::uint32_t slot : context.connection.entry.iuup_partners) {
-    const MediaConnection* partner = context.path.find(slot);
-    if (partner == nullptr || !partner->leg || partner->leg->kind() != LegKind::iuup) {
-      continue;
-    }
-    const auto& leg = static_cast<const IuupLeg&>(*partner->leg);
-    if (leg.link_.state() == rtp::IuupState::ready) {
+  for_each_partner(context, [&](const IuupLeg& leg, const LegContext&) noexcept {
+    if (leg.link_.state() == rtp::IuupState::ready &&
+        link_.state() != rtp::IuupState::initialising) {
       initialise_like(context, leg);
-      return;
     }
-  }
+  });
 }
 
 void IuupLeg::on_due(const LegContext& context) noexcept {
@@ -238,42 +262,64 @@ void IuupLeg::egress(const LegContext& context, MediaPacket&& packet) noexcept {
     context.path.drop(context, DropCause::unmapped_payload_type);
     return;
   }
-  if (packet.header.ssrc != std::exchange(source_ssrc_, packet.header.ssrc) &&
-      std::exchange(has_source_, true)) {
-    link_.source_changed();
-  }
-  if (packet.iuup && link_.configuration().find(packet.iuup->rfci) != nullptr) {
-    const std::size_t skip = type == kIuupOpaquePayloadType ? 0 : rtp::kAmrSingleFrameHeaderBytes;
-    const rtp::IuupData data{0, packet.iuup->quality, packet.iuup->rfci,
-                             payload_of(packet).subspan(skip)};
-    rtp::IuupPosition position;
-    position.kind = rtp::IuupPosition::Kind::iuup;
-    position.sequence = packet.iuup->frame_number;
-    send_frame(context, std::move(packet), data, position);
-    return;
-  }
-  if (type == kIuupOpaquePayloadType) {
-    context.path.drop(context, DropCause::conversion_no_equivalent);
-    return;
-  }
-  const AmrCodec codec = codec_of(type == kIuupAmrWbPayloadType);
-  const auto frame = rtp::amr_to_iuup(link_.configuration(), codec, payload_of(packet));
   if (link_.state() != rtp::IuupState::ready) {
     context.path.drop(context, DropCause::iuup_not_initialised);
     return;
   }
+  if (packet.header.ssrc != std::exchange(source_ssrc_, packet.header.ssrc) &&
+      std::exchange(has_source_, true)) {
+    link_.source_changed();
+  }
+  const bool opaque = type == kIuupOpaquePayloadType;
+  const std::size_t skip = opaque ? 0 : rtp::kAmrSingleFrameHeaderBytes;
+  if (packet.iuup && packet.header.payload_size >= skip) {
+    const std::span<const std::byte> frame = payload_of(packet).subspan(skip);
+    if (const auto rfci = rfci_of(*packet.iuup, frame.size())) {
+      const rtp::IuupData data{0, packet.iuup->quality, *rfci, frame};
+      rtp::IuupPosition position = rtp_position(packet);
+      if (numbering_of(*packet.iuup->configuration) == numbering_of(link_.configuration())) {
+        position.kind = rtp::IuupPosition::Kind::iuup;
+        position.sequence = packet.iuup->frame_number;
+      }
+      send_frame(context, std::move(packet), data, position);
+      return;
+    }
+  }
+  if (opaque) {
+    context.path.drop(context, DropCause::conversion_no_equivalent);
+    return;
+  }
+  send_amr(context, std::move(packet));
+}
+
+std::optional<std::uint8_t> IuupLeg::rfci_of(const IuupFrameDetails& frame,
+                                             std::size_t bytes) const noexcept {
+  const rtp::IuupConfiguration& source = *frame.configuration;
+  const rtp::IuupConfiguration& target = link_.configuration();
+  const std::uint8_t rfci = rtp::iuup_rfci_between(source, frame.rfci, target);
+  const rtp::IuupRfci* declared = source.find(frame.rfci);
+  const rtp::IuupRfci* sent = target.find(rfci);
+  if (sent == nullptr) {
+    return std::nullopt;
+  }
+  // Peers exist that use one RFCI for everything: what it was declared for says nothing then.
+  const bool as_declared = declared != nullptr && (declared->bits() + 7) / 8 == bytes;
+  return as_declared && declared->bits() != sent->bits() ? std::nullopt : std::optional(rfci);
+}
+
+void IuupLeg::send_amr(const LegContext& context, MediaPacket&& packet) noexcept {
+  const AmrCodec codec = codec_of(packet.header.payload_type == kIuupAmrWbPayloadType);
+  const auto frame = rtp::amr_to_iuup(link_.configuration(), codec, payload_of(packet));
   if (!frame) {
     context.path.drop(context, drop_cause(frame.error()));
     return;
   }
-  if (const auto barred =
-          rtp::iuup_barred_above(link_.configuration(), codec, frame->mode_request)) {
-    link_.request_rates(*barred, context.now);
-    send_due(context);
+  const auto barred = rtp::iuup_barred_above(link_.configuration(), codec, frame->mode_request);
+  if (barred && *barred != mode_request_barred_ && !packet.iuup) {
+    mode_request_barred_ = *barred;
+    update_limits(context);
   }
-  const rtp::IuupPosition position{rtp::IuupPosition::Kind::rtp, packet.header.sequence,
-                                   packet.header.timestamp,
-                                   codec == AmrCodec::wideband ? kAmrWbFrameTicks : kAmrFrameTicks};
+  const rtp::IuupPosition position = rtp_position(packet);
   send_frame(context, std::move(packet), frame->data, position);
 }
 
@@ -309,8 +355,8 @@ void IuupLeg::send_pdu(const LegContext& context, const io::SocketAddress& peer,
   std::array<std::byte, rtp::kRtpHeaderBytes + rtp::kIuupInitialisationBytesMax> packet;
   write_header(context, packet);
   std::copy(pdu.begin(), pdu.end(), packet.begin() + rtp::kRtpHeaderBytes);
-  context.path.send_generated(context.connection.rtp_socket, peer,
-                              std::span(packet).first(rtp::kRtpHeaderBytes + pdu.size()));
+  context.path.send_leg_rtp(context, peer,
+                            std::span(packet).first(rtp::kRtpHeaderBytes + pdu.size()));
 }
 
 rtp::TimelineTiming IuupLeg::media_timing(const ForwardingEntry& /*entry*/) const noexcept {

@@ -7,8 +7,10 @@
 #include "mgw/media_connection.h"
 #include "rtp/iuup_amr.h"
 #include "rtp/iuup_link.h"
+#include "rtp/iuup_media_clock.h"
 
 #include <cstdint>
+#include <optional>
 
 namespace mgw {
 
@@ -47,26 +49,30 @@ class IuupLeg final : public Leg {
   void on_due(const LegContext& context) noexcept override;
 
  private:
-  /// Where the frames that come in stand in time, in 20 ms steps: neither the clock of the peer's
-  /// RTP timestamps nor the arrival alone can be relied on.
-  struct Position {
-    io::TimePoint at{};
-    std::uint32_t timestamp = 0;
-    std::uint16_t sequence = 0;
-    std::uint8_t frame_number = 0;
-    bool started = false;
-  };
-
   [[nodiscard]] tl::expected<IngressAction, DropCause> take_data(const LegContext& context,
                                                                  const rtp::IuupData& data,
                                                                  MediaPacket& packet) noexcept;
-  [[nodiscard]] std::uint32_t timestamp_of(const MediaPacket& packet, std::uint8_t frame_number,
-                                           io::TimePoint now) noexcept;
   [[nodiscard]] bool is_wideband() const noexcept;
+  /// The link has begun to work, perhaps with another set.
+  void became_ready(const LegContext& context) noexcept;
   void initialise_partners(const LegContext& context) noexcept;
-  void limit_partners(const LegContext& context) noexcept;
-  /// Asks the peer to work with what another leg was initialised with, once it can be reached.
+  /// Asks the peer to work with what another leg was initialised with, once it can be reached. A
+  /// set that the peer itself has asked for stays.
   void initialise_like(const LegContext& context, const IuupLeg& other) noexcept;
+  /// Another peer than the one that has acknowledged our initialisation must do so too.
+  void follow_peer(const LegContext& context) noexcept;
+  /// Tells the peer which RFCIs the other side doesn't want: what the other Iu UP legs' peers have
+  /// barred and what an AMR leg requests.
+  void update_limits(const LegContext& context) noexcept;
+  void limit_partners(const LegContext& context) noexcept;
+  /// Calls `visit` with each other Iu UP leg of the endpoint and its context.
+  template <typename Visit>
+  void for_each_partner(const LegContext& context, Visit visit) noexcept;
+  /// Under which RFCI another Iu UP leg's frame of `bytes` octets goes out; none if it was not
+  /// declared here.
+  [[nodiscard]] std::optional<std::uint8_t> rfci_of(const IuupFrameDetails& frame,
+                                                    std::size_t bytes) const noexcept;
+  void send_amr(const LegContext& context, MediaPacket&& packet) noexcept;
   /// Sends what the link has to say on its own account.
   void send_due(const LegContext& context) noexcept;
   /// The RTP header of a PDU of `pdu_bytes` that stands behind it in `packet`.
@@ -79,10 +85,13 @@ class IuupLeg final : public Leg {
   rtp::IuupLink link_;
   StreamStart stream_;
   std::uint32_t clock_rate_hz_ = 0;  // of the described codec
-  Position uplink_;
+  rtp::IuupMediaClock uplink_;
   std::uint32_t source_ssrc_ = 0;  // of what is sent to the peer
   bool has_source_ = false;
-  bool failed_ = false;  // the last initialisation failed, and that has been told
+  io::SocketAddress peer_;                 // the last that the call agent named
+  std::uint64_t mode_request_barred_ = 0;  // what an AMR leg does not want
+  bool active_ = false;                    // the initialisation in force was ours
+  bool failed_ = false;                    // the last initialisation failed, and that has been told
 };
 
 }  // namespace mgw

@@ -36,6 +36,7 @@ struct IuupFrameDetails {
   std::uint8_t frame_number = 0;
   rtp::IuupFrameQuality quality = rtp::IuupFrameQuality::good;
   std::uint8_t rfci = 0;
+  const rtp::IuupConfiguration* configuration = nullptr;  ///< the source's, within the pass
 };
 
 /// An RTP packet between the ingress step of its source and the egress step of a target.

@@ -64,6 +64,9 @@ class MediaPath {
   /// Sends a packet that the gateway made itself to `peer` from `socket`. `bytes` is copied.
   void send_generated(const io::SocketId& socket, const io::SocketAddress& peer,
                       std::span<const std::byte> bytes) noexcept;
+  /// The same for RTP of the leg's own stream: counted as sent to the connection's peer.
+  void send_leg_rtp(const LegContext& context, const io::SocketAddress& peer,
+                    std::span<const std::byte> bytes) noexcept;
   /// A datagram made by a leg or device leaves from one of its own sockets.
   void send_generated(const io::SocketId& socket, const io::SocketAddress& peer,
                       io::Datagram&& datagram) noexcept;

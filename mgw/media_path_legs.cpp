@@ -59,6 +59,17 @@ void MediaPath::send_generated(const io::SocketId& socket, const io::SocketAddre
   send_generated(socket, peer, std::move(datagram));
 }
 
+void MediaPath::send_leg_rtp(const LegContext& context, const io::SocketAddress& peer,
+                             std::span<const std::byte> bytes) noexcept {
+  if (peer.port() == 0 || peer.is_unspecified()) {
+    return;
+  }
+  context.connection.rtp_sent.count(bytes.size());
+  counters_.rtp_packets_sent.add();
+  counters_.rtp_octets_sent.add(bytes.size());
+  send_generated(context.connection.rtp_socket, peer, bytes);
+}
+
 void MediaPath::send_generated(const io::SocketId& socket, const io::SocketAddress& peer,
                                io::Datagram&& datagram) noexcept {
   counters_.generated.add();

@@ -134,11 +134,14 @@ void collect_media(const std::vector<WorkerView>& workers, Families& out) {
           &MediaCounters::received);
   counter("mgw_datagrams_copied_total", "Additional copies for connections with several targets.",
           &MediaCounters::copied);
-  counter("mgw_datagrams_generated_total", "Keep-alive datagrams made by the gateway.",
-          &MediaCounters::generated);
+  counter(
+      "mgw_datagrams_generated_total",
+      "Datagrams made by the gateway itself: keep-alives, and what legs send on their own account.",
+      &MediaCounters::generated);
   counter("mgw_datagrams_sent_total", "Datagrams handed to the kernel for sending.",
           &MediaCounters::sent);
-  counter("mgw_datagrams_consumed_total", "Keep-alive datagrams received.",
+  counter("mgw_datagrams_consumed_total",
+          "Datagrams received that went no further: keep-alives, and what was for a leg itself.",
           &MediaCounters::consumed);
   counter("mgw_rtp_packets_received_total", "RTP packets accepted.",
           &MediaCounters::rtp_packets_received);
@@ -159,6 +162,9 @@ void collect_media(const std::vector<WorkerView>& workers, Families& out) {
   counter("mgw_connection_timeouts_total",
           "Connections given up because no media and no command came.",
           &MediaCounters::connection_timeouts);
+  counter("mgw_leg_failures_total",
+          "Initialisations of a leg (Iu UP) that its peer never acknowledged.",
+          &MediaCounters::leg_failures);
   out.begin(MetricType::Counter, "mgw_datagrams_dropped_total",
             "Datagrams not forwarded, by cause.");
   for (std::size_t i = 0; i < workers.size(); ++i) {

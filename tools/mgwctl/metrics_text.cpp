@@ -224,7 +224,7 @@ std::vector<SummaryLine> summarise(const std::vector<MetricSample>& samples) {
   add_used(lines, families, "connections", "mgw_connections", "mgw_connections_max");
   add_used(lines, families, "port pairs", "mgw_rtp_port_pairs_used", "mgw_rtp_port_pairs");
   add_used(lines, families, "buffers free", "mgw_buffers_free", "mgw_buffers");
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kParts{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kParts{
       {{"mgw_rtp_packets_received_total", "RTP in"},
        {"mgw_rtp_packets_sent_total", "RTP out"},
        {"mgw_rtcp_packets_received_total", "RTCP in"},
@@ -232,6 +232,7 @@ std::vector<SummaryLine> summarise(const std::vector<MetricSample>& samples) {
        {"mgw_datagrams_received_total", "datagrams in"},
        {"mgw_datagrams_sent_total", "datagrams out"},
        {"mgw_datagrams_dropped_total", "dropped"},
+       {"mgw_leg_failures_total", "legs failed"},
        {"mgw_mgcp_transactions_total", "MGCP"},
        {"mgw_mgcp_repeated_total", "MGCP repeats"},
        {"mgw_rtp_port_pairs_exhausted_total", "out of ports"}}};
