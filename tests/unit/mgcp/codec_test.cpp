@@ -72,9 +72,14 @@ TEST_CASE("octet-align tells AMR codecs apart, absent counts as bandwidth-effici
   CHECK_FALSE(same_codec(make_codec("AMR-WB/16000", "octet-align=1"), make_codec("AMR-WB/16000")));
 }
 
-TEST_CASE("AMR and IuUP convert into each other whatever the rates, others do not") {
+TEST_CASE("AMR or AMR-WB and IuUP convert into each other whatever the rates, others do not") {
   CHECK(convertible_codec(make_codec("AMR/8000"), make_codec("VND.3GPP.IUFP/16000")));
   CHECK(convertible_codec(make_codec("vnd.3gpp.iufp/16000"), make_codec("AMR/8000")));
+  CHECK(convertible_codec(make_codec("AMR-WB/16000"), make_codec("VND.3GPP.IUFP/16000")));
+  CHECK(convertible_codec(make_codec("VND.3GPP.IUFP/16000"),
+                          make_codec("amr-wb/16000", "octet-align=1")));
+  CHECK_FALSE(convertible_codec(make_codec("AMR-WB/16000"), make_codec("AMR/8000")));
+  CHECK_FALSE(convertible_codec(make_codec("AMR-WB+/16000"), make_codec("VND.3GPP.IUFP/16000")));
   CHECK_FALSE(convertible_codec(make_codec("GSM"), make_codec("VND.3GPP.IUFP/16000")));
   CHECK_FALSE(convertible_codec(make_codec("GSM"), make_codec("PCMU")));
 }
