@@ -44,10 +44,15 @@ struct BackendCounters {
   Counter passes;              ///< calls of pass() that came back
   Counter system_calls;        ///< made by passes: waits, receives, sends, submissions
   Counter received;            ///< datagrams handed out
+  Counter received_joined;     ///< of those: came joined with others (UDP_GRO)
   Counter received_oversize;   ///< longer than a buffer: dropped
   Counter received_no_buffer;  ///< times that receiving paused for want of a buffer; nothing is
                                ///< lost by that alone
   Counter sent;                ///< datagrams that the kernel took
+  Counter sent_joined;         ///< of those: left in one send with others (UDP_SEGMENT)
+  Counter joined_sends;        ///< such sends
+  Counter joining_refused;     ///< times that device or path could not do it: that socket joins
+                               ///< only shorter ones from then on, or none
   Counter send_would_block;    ///< dropped: the socket's send buffer was full
   Counter send_unreachable;    ///< dropped: ECONNREFUSED, EHOSTUNREACH, ENETUNREACH …
   Counter send_failed;         ///< dropped: any other error
@@ -65,7 +70,7 @@ class Backend {
   /// without waiting.
   static constexpr std::size_t kReceivedPerPassMax = 1024;
   /// At most this many datagrams of one socket in a row are taken in one pass while others wait
-  /// (fairness).
+  /// (fairness). What the kernel received joined counts as one there and is handed out whole.
   static constexpr std::size_t kReceivedPerSocketMax = 32;
 
   Backend() = default;
@@ -92,7 +97,9 @@ class Backend {
   /// Queues a datagram. It leaves with the next pass, in order with all others of its socket. A
   /// datagram that the kernel does not take at once is dropped and counted: late audio is
   /// worthless, and nothing may overtake. Never blocks, never allocates up to the capacity given at
-  /// construction.
+  /// construction. Datagrams of one size that follow each other from one socket to one peer leave
+  /// joined where the kernel can do it (the last may be shorter), and are then taken or dropped
+  /// together.
   void send(Datagram&& datagram) noexcept { outgoing_.push_back(std::move(datagram)); }
 
   /// One pass: submits all that is queued, waits until a datagram, an event or a wake comes or

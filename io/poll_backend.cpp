@@ -12,6 +12,7 @@
 #include <limits>
 #include <new>
 #include <system_error>
+#include <utility>
 
 namespace io {
 
@@ -132,6 +133,9 @@ Result<SocketId> PollBackend::open(BoundSocket&& socket, std::uint64_t tag) noex
   }
   std::uint32_t index = 0;
   try {
+    if (owned.joins_received()) {
+      joined_.prepare();
+    }
     index = take_slot();
   } catch (const std::bad_alloc&) {
     return failure(ENOMEM);
@@ -149,6 +153,8 @@ Result<SocketId> PollBackend::open(BoundSocket&& socket, std::uint64_t tag) noex
   socklen_t peer_size = sizeof(peer);
   slot.connected =
       ::getpeername(owned.handle(), reinterpret_cast<sockaddr*>(&peer), &peer_size) == 0;
+  slot.join_limit = join_limit_of(owned.handle());
+  slot.joins_received = owned.joins_received();
   slot.descriptor = owned.release();
   slot.tag = tag;
   slot.state = SlotState::open;
@@ -236,15 +242,23 @@ void PollBackend::flush() noexcept {
 }
 
 void PollBackend::send_run(std::uint32_t index, std::size_t first, std::size_t count) noexcept {
-  const Slot& slot = slots_[index];
+  Slot& slot = slots_[index];
   std::size_t done = 0;
   bool retried = false;
+  std::size_t apart_until = 0;  // up to there joining was refused
+  int refusal = 0;
   while (done < count) {
-    const int sent = send_some(slot, first + done, count - done);
+    const bool apart = done < apart_until;
+    const int sent = send_some(slot, first + done, (apart ? apart_until : count) - done,
+                               apart ? 0 : slot.join_limit);
     counters_.system_calls.add();
     if (sent > 0) {
-      counters_.sent.add(static_cast<std::uint64_t>(sent));
-      done += static_cast<std::size_t>(sent);
+      if (apart && refusal != 0) {
+        // Singly it works, so it was the joining.
+        slot.join_limit = join_limit_after(std::exchange(refusal, 0), outgoing_[first + done].size);
+        counters_.joining_refused.add();
+      }
+      done += count_sent(sent);
       retried = false;
       continue;
     }
@@ -258,15 +272,38 @@ void PollBackend::send_run(std::uint32_t index, std::size_t first, std::size_t c
       retried = true;
       continue;
     }
-    count_send_error(error);
-    ++done;
     retried = false;
+    const std::size_t failed = send_counts_[0];
+    if (failed > 1 && is_joining_refusal(error)) {
+      apart_until = done + failed;
+      refusal = error;
+      continue;
+    }
+    for (std::size_t i = 0; i < failed; ++i) {
+      count_send_error(error);
+    }
+    done += failed;
   }
 }
 
-int PollBackend::send_some(const Slot& slot, std::size_t first, std::size_t count) noexcept {
+std::size_t PollBackend::count_sent(int messages) noexcept {
+  std::size_t datagrams = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(messages); ++i) {
+    datagrams += send_counts_[i];
+    if (send_counts_[i] > 1) {
+      counters_.joined_sends.add();
+      counters_.sent_joined.add(send_counts_[i]);
+    }
+  }
+  counters_.sent.add(datagrams);
+  return datagrams;
+}
+
+int PollBackend::send_some(const Slot& slot, std::size_t first, std::size_t count,
+                           std::uint16_t join_limit) noexcept {
   constexpr int kFlags = MSG_DONTWAIT | MSG_NOSIGNAL;
   if (count == 1) {
+    send_counts_[0] = 1;
     const Datagram& datagram = outgoing_[first];
     const ssize_t sent =
         slot.connected
@@ -276,20 +313,20 @@ int PollBackend::send_some(const Slot& slot, std::size_t first, std::size_t coun
                        kFlags, datagram.peer.kernel_address(), datagram.peer.kernel_size());
     return sent < 0 ? -1 : 1;
   }
-  for (std::size_t i = 0; i < count; ++i) {
-    Datagram& datagram = outgoing_[first + i];
-    send_vectors_[i] = iovec{datagram.buffer.data() + datagram.offset, datagram.size};
-    msghdr& header = send_headers_[i].msg_hdr;
-    header = msghdr{};
-    header.msg_iov = &send_vectors_[i];
-    header.msg_iovlen = 1;
-    if (!slot.connected) {
-      // sendmmsg(2) only reads it.
-      header.msg_name = const_cast<sockaddr*>(datagram.peer.kernel_address());
-      header.msg_namelen = datagram.peer.kernel_size();
-    }
+  const std::span<const Datagram> queued =
+      std::span<const Datagram>(outgoing_).subspan(first, count);
+  unsigned messages = 0;
+  for (std::size_t place = 0; place < count; ++messages) {
+    const std::size_t joined = joinable(queued.subspan(place), join_limit);
+    fill_message(send_headers_[messages].msg_hdr, std::span(send_vectors_).subspan(place, joined),
+                 send_controls_[messages], queued.subspan(place, joined), slot.connected);
+    send_counts_[messages] = static_cast<std::uint8_t>(joined);
+    place += joined;
   }
-  return ::sendmmsg(slot.descriptor, send_headers_.data(), static_cast<unsigned>(count), kFlags);
+  if (messages == 1) {
+    return ::sendmsg(slot.descriptor, &send_headers_[0].msg_hdr, kFlags) < 0 ? -1 : 1;
+  }
+  return ::sendmmsg(slot.descriptor, send_headers_.data(), messages, kFlags);
 }
 
 void PollBackend::finish_closing() noexcept {
@@ -418,6 +455,7 @@ void PollBackend::drain_wake() noexcept {
 }
 
 void PollBackend::harvest() noexcept {
+  split_joined();
   while (ready_next_ < ready_count_ && spares_armed_ > 0 &&
          received_.size() < kReceivedPerPassMax) {
     const std::uint64_t data = ready_[ready_next_++].data.u64;
@@ -430,15 +468,19 @@ void PollBackend::harvest() noexcept {
   }
 }
 
-int PollBackend::receive_some(Slot& slot) noexcept {
+bool PollBackend::expects_burst(Slot& slot) noexcept {
   // A voice stream has one datagram waiting, and then asking for a second one costs a twentieth of
   // the whole way through the gateway. Sockets that had more last time, or are ready in two passes
   // running, are asked for all, and so is everyone after a full pass.
   const auto pass = static_cast<std::uint32_t>(counters_.passes.value());
   const bool burst = behind_ || slot.burst || slot.ready_in_pass + 1 == pass;
   slot.ready_in_pass = pass;
+  return burst;
+}
+
+int PollBackend::receive_some(Slot& slot) noexcept {
   counters_.system_calls.add();
-  if (!burst) {
+  if (!expects_burst(slot)) {
     const ssize_t size = ::recvmsg(slot.descriptor, &receive_headers_[0].msg_hdr, MSG_DONTWAIT);
     receive_headers_[0].msg_len = size < 0 ? 0 : static_cast<unsigned>(size);
     return size < 0 ? -1 : 1;
@@ -453,6 +495,10 @@ int PollBackend::receive_some(Slot& slot) noexcept {
 
 void PollBackend::receive_from(std::uint32_t index) noexcept {
   Slot& slot = slots_[index];
+  if (slot.joins_received) {
+    receive_joined(index);
+    return;
+  }
   const int count = receive_some(slot);
   if (count < 0) {
     // EAGAIN: a datagram with a wrong checksum was reported as readable.
@@ -479,6 +525,45 @@ void PollBackend::receive_from(std::uint32_t index) noexcept {
     counters_.received.add();
   }
   replace_spares(used);
+}
+
+void PollBackend::receive_joined(std::uint32_t index) noexcept {
+  Slot& slot = slots_[index];
+  const std::size_t calls_max = expects_burst(slot) ? kReceivedPerSocketMax : 1;
+  const std::size_t enough = received_.size() + kReceivedPerSocketMax;
+  std::size_t calls = 0;
+  while (calls < calls_max && !joined_.pending() && spares_armed_ > 0 &&
+         received_.size() < std::min(enough, kReceivedPerPassMax)) {
+    const int error = joined_.receive(slot.descriptor, {index, slot.generation}, slot.tag);
+    counters_.system_calls.add();
+    if (error != 0) {
+      if (error != EAGAIN && error != EINTR) {
+        report_error(index, error);
+      }
+      break;
+    }
+    ++calls;
+    split_joined();
+  }
+  slot.burst = calls > 1;
+}
+
+void PollBackend::split_joined() noexcept {
+  if (!joined_.pending()) {
+    return;
+  }
+  const Slot* slot = find(joined_.socket());
+  if (slot == nullptr) {
+    joined_.discard();  // closed since
+    return;
+  }
+  joined_.split(received_, pool_.slot_bytes(), counters_, [this]() noexcept {
+    Buffer buffer = pool_.take();
+    if (!buffer && spares_armed_ > 0) {
+      buffer = std::move(spares_[--spares_armed_]);
+    }
+    return buffer;
+  });
 }
 
 void PollBackend::report_error(std::uint32_t index, int error) noexcept {

@@ -4,6 +4,7 @@
 
 #include "io/backend.h"
 #include "io/buffer_pool.h"
+#include "io/joining.h"
 
 #include <netinet/in.h>
 #include <sys/epoll.h>
@@ -35,7 +36,7 @@ class PollBackend final : public Backend {
   /// Buffers kept ready: as many as one receive call can fill.
   static constexpr std::size_t kSparesMax = kReceivedPerSocketMax;
   /// Datagrams of one socket that one sendmmsg call takes.
-  static constexpr std::size_t kSendRunMax = 64;
+  static constexpr std::size_t kSendRunMax = kJoinedMax;
   /// Ready sockets that one wait reports; more stay ready and come first with the next wait.
   static constexpr std::size_t kReadyMax = 512;
 
@@ -50,8 +51,10 @@ class PollBackend final : public Backend {
     std::uint64_t tag = 0;
     std::size_t close_mark = 0;  // closing: datagrams queued from this position on are refused
     std::uint32_t ready_in_pass = kNoPass;  // the last pass in which datagrams waited
+    std::uint16_t join_limit = 0;           // sends of up to so many bytes each may be joined
     SlotState state = SlotState::unused;
     bool connected = false;
+    bool joins_received = false;
     bool burst = false;  // several datagrams waited at once
   };
 
@@ -60,7 +63,9 @@ class PollBackend final : public Backend {
   void start_pass() noexcept;
   void flush() noexcept;
   void send_run(std::uint32_t index, std::size_t first, std::size_t count) noexcept;
-  [[nodiscard]] int send_some(const Slot& slot, std::size_t first, std::size_t count) noexcept;
+  [[nodiscard]] std::size_t count_sent(int messages) noexcept;
+  [[nodiscard]] int send_some(const Slot& slot, std::size_t first, std::size_t count,
+                              std::uint16_t join_limit) noexcept;
   void finish_closing() noexcept;
   void arm(std::size_t spare) noexcept;
   void top_up_spares() noexcept;
@@ -74,8 +79,11 @@ class PollBackend final : public Backend {
   void wait_for_wake(TimePoint deadline) noexcept;
   void drain_wake() noexcept;
   void harvest() noexcept;
+  [[nodiscard]] bool expects_burst(Slot& slot) noexcept;
   [[nodiscard]] int receive_some(Slot& slot) noexcept;
   void receive_from(std::uint32_t index) noexcept;
+  void receive_joined(std::uint32_t index) noexcept;
+  void split_joined() noexcept;
   void report_error(std::uint32_t index, int error) noexcept;
 
   BufferPool& pool_;
@@ -109,6 +117,9 @@ class PollBackend final : public Backend {
   std::array<mmsghdr, kSparesMax> receive_headers_{};
   std::array<iovec, kSendRunMax> send_vectors_{};
   std::array<mmsghdr, kSendRunMax> send_headers_{};
+  std::array<JoinedControl, kSendRunMax> send_controls_{};
+  std::array<std::uint8_t, kSendRunMax> send_counts_{};  // datagrams of each message
+  JoinedReceiver joined_;
 };
 
 }  // namespace io

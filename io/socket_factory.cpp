@@ -1,6 +1,7 @@
 #include "io/socket_factory.h"
 
 #include <netinet/in.h>
+#include <netinet/udp.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -113,6 +114,7 @@ BoundSocket& BoundSocket::operator=(BoundSocket&& other) noexcept {
     }
     factory_ = std::exchange(other.factory_, nullptr);
     handle_ = std::exchange(other.handle_, -1);
+    joins_received_ = other.joins_received_;
     local_ = other.local_;
   }
   return *this;
@@ -157,7 +159,9 @@ Result<BoundSocket> KernelSocketFactory::bind_udp(const SocketOptions& options) 
   if (!local) {
     return tl::unexpected<std::error_code>(local.error());
   }
-  return BoundSocket(*this, descriptor.release(), *local);
+  const bool joins_received =
+      options.join_received && set_option(descriptor.value(), SOL_UDP, UDP_GRO, 1) == 0;
+  return BoundSocket(*this, descriptor.release(), *local, joins_received);
 }
 
 Result<SocketAddress> KernelSocketFactory::route_source(const SocketAddress& remote) noexcept {

@@ -19,6 +19,10 @@ struct SocketOptions {
   std::uint8_t priority = 0;               ///< SO_PRIORITY; over 6 needs CAP_NET_ADMIN
   std::uint32_t receive_buffer_bytes = 0;  ///< SO_RCVBUF; 0 = the kernel's default
   std::uint32_t send_buffer_bytes = 0;     ///< SO_SNDBUF; 0 = the kernel's default
+  /// Let the kernel join datagrams that one peer sends in bursts (UDP_GRO, Linux 5.0), for sockets
+  /// that carry many calls. They are handed out singly all the same. Nothing happens where the
+  /// kernel can't.
+  bool join_received = false;
 };
 
 class SocketFactory;
@@ -28,11 +32,13 @@ class SocketFactory;
 class BoundSocket {
  public:
   BoundSocket() noexcept = default;
-  BoundSocket(SocketFactory& factory, int handle, const SocketAddress& local) noexcept
-      : factory_(&factory), handle_(handle), local_(local) {}
+  BoundSocket(SocketFactory& factory, int handle, const SocketAddress& local,
+              bool joins_received = false) noexcept
+      : factory_(&factory), handle_(handle), joins_received_(joins_received), local_(local) {}
   BoundSocket(BoundSocket&& other) noexcept
       : factory_(std::exchange(other.factory_, nullptr)),
         handle_(std::exchange(other.handle_, -1)),
+        joins_received_(other.joins_received_),
         local_(other.local_) {}
   BoundSocket& operator=(BoundSocket&& other) noexcept;
   BoundSocket(const BoundSocket&) = delete;
@@ -42,6 +48,8 @@ class BoundSocket {
   [[nodiscard]] explicit operator bool() const noexcept { return handle_ >= 0; }
   /// The address that it is bound to, with the real port.
   [[nodiscard]] const SocketAddress& local() const noexcept { return local_; }
+  /// True if a receive may bring several datagrams at once (UDP_GRO). For backends.
+  [[nodiscard]] bool joins_received() const noexcept { return joins_received_; }
   /// The file descriptor (or simulated handle) without giving it up. For backends.
   [[nodiscard]] int handle() const noexcept { return handle_; }
   /// Gives the file descriptor up to the caller, who closes it. For backends.
@@ -50,6 +58,7 @@ class BoundSocket {
  private:
   SocketFactory* factory_ = nullptr;
   int handle_ = -1;
+  bool joins_received_ = false;
   SocketAddress local_;
 };
 

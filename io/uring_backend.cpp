@@ -4,6 +4,7 @@
 #include "io/uring_request.h"
 #include "io/uring_ring.h"
 
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -143,7 +144,7 @@ bool UringBackend::grow() noexcept {
     return false;
   }
   try {
-    for (auto* list : {&free_, &to_arm_, &starved_, &to_cancel_, &to_finish_}) {
+    for (auto* list : {&free_, &to_arm_, &starved_, &parked_, &to_cancel_, &to_finish_}) {
       list->reserve(size);
     }
     events_.reserve(size * 2);  // a receive error and the closing of each
@@ -166,6 +167,13 @@ Result<SocketId> UringBackend::open(BoundSocket&& socket, std::uint64_t tag) noe
   if (free_.empty() && !grow()) {
     return failure(in_use_ >= sockets_max_ ? ENFILE : ENOMEM);
   }
+  try {
+    if (taken.joins_received()) {
+      joined_.prepare();
+    }
+  } catch (const std::bad_alloc&) {
+    return failure(ENOMEM);
+  }
   const std::uint32_t index = free_.back();
   free_.pop_back();
   Socket& entry = sockets_[index];
@@ -173,6 +181,8 @@ Result<SocketId> UringBackend::open(BoundSocket&& socket, std::uint64_t tag) noe
   MGW_ASSERT(!entry.receiving);
   // A plain descriptor: registering it with the ring made no measurable difference to the CPU time
   // per packet, and would be one more reference to give up before the port is free.
+  entry.joins_received = taken.joins_received();
+  entry.join_limit = join_limit_of(taken.handle());
   entry.file = taken.release();
   entry.tag = tag;
   entry.state = State::open;
@@ -196,6 +206,7 @@ void UringBackend::close(SocketId id) noexcept {
     return;
   }
   std::erase(starved_, id.index);
+  std::erase(parked_, id.index);
   to_finish_.push_back(id.index);
 }
 
@@ -214,6 +225,7 @@ PassResult UringBackend::pass(TimePoint deadline) noexcept {
   woken_ = false;
   do {
     lend_buffers();
+    resume_joined();
     queue_sends();
     queue_wake_read();
     queue_receives();
@@ -272,16 +284,29 @@ io_uring_sqe* UringBackend::next_request() noexcept {
 }
 
 void UringBackend::queue_sends() noexcept {
-  std::uint32_t place = 0;
-  for (const Datagram& datagram : outgoing_) {
-    const Socket* socket = find(datagram.socket);
-    const bool too_late = socket == nullptr ||
-                          (socket->state == State::closing && place >= socket->sends_before_close);
-    ++place;
-    if (too_late) {
+  messages_used_ = 0;  // all of the last pass are submitted
+  vectors_used_ = 0;
+  const std::span<const Datagram> queued(outgoing_);
+  std::size_t place = 0;
+  while (place < queued.size()) {
+    const Datagram& datagram = queued[place];
+    Socket* socket = find(datagram.socket);
+    const std::size_t end = socket != nullptr && socket->state == State::closing
+                                ? std::min<std::size_t>(socket->sends_before_close, queued.size())
+                                : queued.size();
+    if (socket == nullptr || place >= end) {
       counters_.send_closed.add();
+      ++place;
       continue;
     }
+    if (place + 1 < end && queued[place + 1].socket == datagram.socket) {
+      if (const std::size_t joined = queue_joined(*socket, queued.subspan(place, end - place));
+          joined > 0) {
+        place += joined;
+        continue;
+      }
+    }
+    ++place;
     io_uring_sqe* request = next_request();
     if (request == nullptr) {
       counters_.send_failed.add();
@@ -330,11 +355,15 @@ void UringBackend::queue_receives() noexcept {
       return;
     }
     to_arm_.pop_back();
-    io_uring_prep_recvmsg_multishot(request, socket.file, &shape, 0);
-    // Most sockets are empty when armed: ask for readiness first instead of trying in vain.
-    request->ioprio |= IORING_RECVSEND_POLL_FIRST;
-    request->flags = IOSQE_BUFFER_SELECT;
-    request->buf_group = UringRing::kBufferGroup;
+    if (socket.joins_received) {
+      io_uring_prep_poll_add(request, socket.file, POLLIN);
+    } else {
+      io_uring_prep_recvmsg_multishot(request, socket.file, &shape, 0);
+      // Most sockets are empty when armed: ask for readiness first instead of trying in vain.
+      request->ioprio |= IORING_RECVSEND_POLL_FIRST;
+      request->flags = IOSQE_BUFFER_SELECT;
+      request->buf_group = UringRing::kBufferGroup;
+    }
     request->user_data = user_data(RequestKind::receive, index, socket.generation);
     socket.receiving = true;
     if (socket.error != 0) {
@@ -351,6 +380,7 @@ void UringBackend::queue_cancellations() noexcept {
     }
     const std::uint32_t index = to_cancel_.back();
     to_cancel_.pop_back();
+    sockets_[index].sends_before_close = 0;  // what comes later is too late
     const std::uint32_t generation = sockets_[index].generation;
     io_uring_prep_cancel64(request, user_data(RequestKind::receive, index, generation), 0);
     request->flags = IOSQE_CQE_SKIP_SUCCESS;
@@ -360,8 +390,10 @@ void UringBackend::queue_cancellations() noexcept {
 }
 
 bool UringBackend::may_wait(TimePoint deadline) const noexcept {
-  const bool buffers_come_back = !starved_.empty() && !outgoing_.empty();
-  return deadline > TimePoint{} && events_.empty() && to_finish_.empty() && !buffers_come_back;
+  const bool starved = !starved_.empty() || !parked_.empty();
+  const bool buffers_come_back = starved && !outgoing_.empty();
+  return deadline > TimePoint{} && received_.empty() && events_.empty() && to_finish_.empty() &&
+         !buffers_come_back;
 }
 
 void UringBackend::submit_and_wait(TimePoint deadline) noexcept {
@@ -426,7 +458,7 @@ void UringBackend::submit() noexcept {
   }
   if (ring_->unsubmitted() > 0) {
     // The buffers of these sends are about to be used for others.
-    const std::uint32_t withdrawn = ring_->withdraw(kKindMask, user_data(RequestKind::send, 0, 0));
+    const std::uint32_t withdrawn = ring_->withdraw_sends();
     counters_.send_failed.add(withdrawn);
     sends_queued_ -= withdrawn;
   }

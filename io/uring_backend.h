@@ -6,9 +6,12 @@
 
 #include "io/backend.h"
 #include "io/buffer_pool.h"
+#include "io/joining.h"
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 // Of liburing.
@@ -27,6 +30,11 @@ class UringRing;
 /// returns, in the order of the queue. On a connected socket an ICMP error that arrives just before
 /// a submission can be reported to the next send instead of to the receive; that datagram does not
 /// leave and is counted as unreachable. It is not sent again, as those behind it have left by then.
+///
+/// Joined sends: for the same reason one that the path can't do must not be found out in the ring.
+/// The first run from a socket to a peer is sent by a call of its own, between two submissions.
+/// Sockets that receive joined datagrams have a poll request in the ring instead of a receive, and
+/// are read by calls of their own: the lent buffers are too small for 64 KiB.
 class UringBackend final : public Backend {
  public:
   /// On the thread that will run it. Throws std::system_error when the kernel refuses; its text
@@ -58,9 +66,11 @@ class UringBackend final : public Backend {
     std::uint64_t tag = 0;
     int error = 0;                         // was pending when opened, not reported yet
     std::uint32_t sends_before_close = 0;  // of outgoing_, while closing: these still leave
+    std::uint16_t join_limit = 0;          // sends of up to so many bytes each may be joined
     State state = State::free;
     bool connected = false;
-    bool receiving = false;  // the kernel has our receive
+    bool joins_received = false;
+    bool receiving = false;  // the kernel has our receive, or our poll if it joins
   };
 
   [[nodiscard]] Socket* find(SocketId id) noexcept;
@@ -70,6 +80,10 @@ class UringBackend final : public Backend {
   // Queueing; each may submit without waiting when the queue of requests is full.
   void lend_buffers() noexcept;
   void queue_sends() noexcept;
+  [[nodiscard]] std::size_t queue_joined(Socket& socket, std::span<const Datagram> queued) noexcept;
+  void send_first_run(Socket& socket, std::span<const Datagram> run) noexcept;
+  void send_apart(Socket& socket, std::span<const Datagram> run, int refusal) noexcept;
+  void on_send_failed(std::uint64_t user_data, int error) noexcept;
   void queue_wake_read() noexcept;
   void queue_receives() noexcept;
   void queue_cancellations() noexcept;
@@ -89,6 +103,9 @@ class UringBackend final : public Backend {
   void on_receive(std::uint32_t index, const io_uring_cqe& completion) noexcept;
   void hand_out(std::uint32_t index, Buffer&& buffer, std::uint32_t size) noexcept;
   void on_receive_end(std::uint32_t index, int result) noexcept;
+  void on_readable(std::uint32_t index) noexcept;
+  void split_joined() noexcept;
+  void resume_joined() noexcept;
   void on_cancel_failed(std::uint32_t index, std::uint32_t generation) noexcept;
   void report_error(std::uint32_t index, int error) noexcept;
   void finish_close(std::uint32_t index) noexcept;
@@ -110,6 +127,7 @@ class UringBackend final : public Backend {
   std::vector<std::uint32_t> to_arm_;  // open, without a receive
   std::vector<std::uint32_t>
       starved_;  // open, their receive ended for want of buffers; oldest first
+  std::vector<std::uint32_t> parked_;     // open, joining: wait until joined_ is split
   std::vector<std::uint32_t> to_cancel_;  // with a receive that is to end
   std::vector<std::uint32_t> to_finish_;  // closing, without a receive
 
@@ -118,12 +136,25 @@ class UringBackend final : public Backend {
   bool busy_ = false;  // the last pass brought more than one datagram
   bool woken_ = false;
 
-  std::uint32_t sends_queued_ = 0;  // not counted as sent yet
-  std::uint32_t sends_failed_ = 0;  // of those
+  std::uint32_t sends_queued_ = 0;   // not counted as sent yet
+  std::uint32_t sends_failed_ = 0;   // of those
+  std::uint32_t joined_queued_ = 0;  // of those queued: in joined sends
+  std::uint32_t joined_failed_ = 0;  // of those
   std::uint32_t cancels_queued_ = 0;
   bool completions_lost_ = false;  // the kernel had no memory to keep completions
   std::uint32_t lend_level_;
   std::uint32_t passes_well_fed_ = 0;  // since a receive last ended for want of buffers
+
+  // Messages of joined sends, in use until they are submitted; then the places are used again.
+  static constexpr std::size_t kMessagesMax = 64;
+  static constexpr std::size_t kVectorsMax = 1024;
+  std::array<msghdr, kMessagesMax> messages_{};
+  std::array<JoinedControl, kMessagesMax> controls_{};
+  std::array<iovec, kVectorsMax> vectors_{};
+  std::size_t messages_used_ = 0;
+  std::size_t vectors_used_ = 0;
+  JoiningProofs proofs_;
+  JoinedReceiver joined_;
 };
 
 }  // namespace io

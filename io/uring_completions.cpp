@@ -62,6 +62,12 @@ std::uint32_t UringBackend::reap() noexcept {
 void UringBackend::on_completion(const io_uring_cqe& completion) noexcept {
   const auto index = static_cast<std::uint32_t>(completion.user_data >> kIndexShift) & kIndexMask;
   const auto generation = static_cast<std::uint32_t>(completion.user_data);
+  if (datagrams_sent_by(completion.user_data) > 0) {
+    if (completion.res < 0) {
+      on_send_failed(completion.user_data, -completion.res);
+    }
+    return;
+  }
   switch (static_cast<RequestKind>(completion.user_data >> kKindShift)) {
     case RequestKind::receive:
       MGW_ASSERT(index < sockets_.size());
@@ -69,11 +75,8 @@ void UringBackend::on_completion(const io_uring_cqe& completion) noexcept {
       on_receive(index, completion);
       break;
     case RequestKind::send:
-      if (completion.res < 0) {
-        ++sends_failed_;
-        count_send_error(-completion.res);
-      }
-      break;
+    case RequestKind::joined_send:
+      break;  // were above
     case RequestKind::wake:
       wake_reading_ = false;
       woken_ = woken_ || completion.res > 0;
@@ -94,7 +97,11 @@ void UringBackend::on_receive(std::uint32_t index, const io_uring_cqe& completio
                static_cast<std::uint32_t>(completion.res) - kReceiveHeaderBytes);
     }
   }
-  if ((completion.flags & IORING_CQE_F_MORE) == 0) {
+  const bool readable =
+      sockets_[index].joins_received && completion.res > 0 && sockets_[index].state == State::open;
+  if (readable) {
+    on_readable(index);
+  } else if ((completion.flags & IORING_CQE_F_MORE) == 0) {
     on_receive_end(index, completion.res);
   }
 }
@@ -167,8 +174,11 @@ void UringBackend::settle_sends() noexcept {
   // rest was sent.
   MGW_ASSERT(sends_failed_ <= sends_queued_);
   counters_.sent.add(sends_queued_ - sends_failed_);
+  counters_.sent_joined.add(joined_queued_ - joined_failed_);
   sends_queued_ = 0;
   sends_failed_ = 0;
+  joined_queued_ = 0;
+  joined_failed_ = 0;
 }
 
 void UringBackend::finish_close(std::uint32_t index) noexcept {

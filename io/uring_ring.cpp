@@ -1,6 +1,7 @@
 #include "io/uring_ring.h"
 
 #include "io/assert.h"
+#include "io/uring_request.h"
 
 #include <sys/mman.h>
 
@@ -158,16 +159,17 @@ void UringRing::tear_down() noexcept {
   lent_ = 0;
 }
 
-std::uint32_t UringRing::withdraw(std::uint64_t kind_mask, std::uint64_t kind) noexcept {
+std::uint32_t UringRing::withdraw_sends() noexcept {
   std::uint32_t withdrawn = 0;
   for (unsigned place = *ring_.sq.khead; place != ring_.sq.sqe_tail; ++place) {
     io_uring_sqe& request = ring_.sq.sqes[place & ring_.sq.ring_mask];
-    if ((request.user_data & kind_mask) == kind && request.opcode != IORING_OP_NOP) {
-      const std::uint64_t user_data = request.user_data;
+    const std::uint64_t user_data = request.user_data;
+    const std::uint32_t datagrams = datagrams_sent_by(user_data);
+    if (datagrams > 0 && request.opcode != IORING_OP_NOP) {
       io_uring_prep_nop(&request);
       request.user_data = user_data;
       request.flags = IOSQE_CQE_SKIP_SUCCESS;
-      ++withdrawn;
+      withdrawn += datagrams;
     }
   }
   return withdrawn;

@@ -55,9 +55,9 @@ class UringRing {
   [[nodiscard]] io_uring_sqe* next_request() noexcept { return io_uring_get_sqe(&ring_); }
   /// Requests that the kernel has not taken yet.
   [[nodiscard]] std::uint32_t unsubmitted() const noexcept { return io_uring_sq_ready(&ring_); }
-  /// Takes back the requests of `kind` (see uring_request.h) that the kernel refused to take; how
-  /// many there were.
-  [[nodiscard]] std::uint32_t withdraw(std::uint64_t kind_mask, std::uint64_t kind) noexcept;
+  /// Takes back the sends (see uring_request.h) that the kernel refused to take; how many datagrams
+  /// they were.
+  [[nodiscard]] std::uint32_t withdraw_sends() noexcept;
 
   /// Submits what is queued, lets arrivals complete, and waits. 0 or more: requests taken;
   /// negative: -errno.

@@ -187,6 +187,15 @@ void collect_backends(const std::vector<WorkerView>& workers, Families& out) {
           &io::BackendCounters::passes);
   counter("mgw_io_system_calls_total", "System calls made by passes.",
           &io::BackendCounters::system_calls);
+  counter("mgw_io_received_joined_total", "Datagrams that came joined with others (UDP GRO).",
+          &io::BackendCounters::received_joined);
+  counter("mgw_io_sent_joined_total", "Datagrams that left joined with others (UDP GSO).",
+          &io::BackendCounters::sent_joined);
+  counter("mgw_io_joined_sends_total", "Sends with which several datagrams left at once.",
+          &io::BackendCounters::joined_sends);
+  counter("mgw_io_joining_refused_total",
+          "Joined sends that the device or the path could not do: their datagrams left singly.",
+          &io::BackendCounters::joining_refused);
   counter("mgw_io_received_oversize_total", "Datagrams longer than a buffer: dropped.",
           &io::BackendCounters::received_oversize);
   counter("mgw_io_receive_paused_total",

@@ -3,8 +3,12 @@
 // the backends alternate, so that whatever else the machine does hits all of them. The relay runs
 // on CPU 0, the generator on CPU 1.
 //
+// With --trunk N instead: what a datagram costs, sent and received on one CPU, where each pass has
+// N for two peers: in turn, so that none can be joined; in two runs, which leave joined; and with
+// receivers that take them joined.
+//
 // io_relay_bench [--flows N] [--pps PER_FLOW] [--seconds S] [--rounds N] [--coalesce US] [--slot
-// BYTES]
+// BYTES] [--trunk N]
 
 #include "io/backend_factory.h"
 #include "io/socket_factory.h"
@@ -39,10 +43,12 @@ struct Options {
   int rounds = 3;
   std::uint32_t coalesce_us = 0;
   std::uint32_t slot_bytes = 2048 + 64;
+  std::uint32_t trunk = 0;  // datagrams per pass; 0 = relay
 };
 
 constexpr std::size_t kPayloadBytes = 43;  // GSM-EFR over RTP
 constexpr std::uint32_t kSlots = 8192;
+constexpr std::size_t kTrunkPayloadBytes = 240;  // an Osmux batch
 
 struct Outcome {
   double cpu_us = 0;  // per packet
@@ -69,11 +75,12 @@ double thread_cpu_us() {
   return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_nsec) / 1e3;
 }
 
-io::BoundSocket bind_loopback() {
+io::BoundSocket bind_loopback(bool join_received = false) {
   static io::KernelSocketFactory factory;
   io::SocketOptions options;
   options.local = io::SocketAddress::parse("127.0.0.1", 0).value();
   options.receive_buffer_bytes = 1U << 20;
+  options.join_received = join_received;
   auto socket = factory.bind_udp(options);
   if (!socket) {
     std::fprintf(stderr, "bind: %s\n", socket.error().message().c_str());
@@ -219,6 +226,8 @@ Options parse(int count, char** arguments) {
       options.coalesce_us = static_cast<std::uint32_t>(value);
     } else if (name == "--slot") {
       options.slot_bytes = static_cast<std::uint32_t>(value);
+    } else if (name == "--trunk") {
+      options.trunk = static_cast<std::uint32_t>(value) & ~1U;
     }
   }
   return options;
@@ -232,10 +241,100 @@ void print(const char* name, const Outcome& outcome) {
       static_cast<unsigned long long>(outcome.starved));
 }
 
+/// How the datagrams of a trunk case are queued and received.
+struct TrunkShape {
+  const char* name;
+  bool in_turn;
+  bool join_received;
+};
+
+constexpr TrunkShape kTrunkShapes[] = {
+    {"single", true, false}, {"joined send", false, false}, {"joined both", false, true}};
+
+std::unique_ptr<io::Backend> make_backend(io::BackendChoice choice, io::BufferPool& pool) {
+  std::string error;
+  auto backend = io::make_backend(choice, pool, {}, error);
+  if (!backend) {
+    std::fprintf(stderr, "%s\n", error.c_str());
+    std::exit(1);
+  }
+  return backend;
+}
+
+void queue_trunk(io::Backend& sender, io::BufferPool& pool, io::SocketId source,
+                 const std::array<io::SocketAddress, 2>& peers, const Options& options,
+                 bool in_turn) {
+  for (std::uint32_t number = 0; number < options.trunk; ++number) {
+    io::Datagram datagram;
+    datagram.buffer = pool.take();
+    datagram.offset = io::kHeadroomBytes;
+    datagram.size = kTrunkPayloadBytes;
+    datagram.socket = source;
+    datagram.peer = peers[in_turn ? number % 2 : number / (options.trunk / 2)];
+    std::memset(datagram.bytes().data(), static_cast<int>(number), kTrunkPayloadBytes);
+    sender.send(std::move(datagram));
+  }
+}
+
+/// Microseconds of CPU time per datagram, sending and receiving.
+double measure_trunk(io::BackendChoice choice, const Options& options, const TrunkShape& shape) {
+  pin(0);
+  io::BufferPool pool(kSlots, options.slot_bytes);
+  const auto sender = make_backend(choice, pool);
+  const auto receiver = make_backend(choice, pool);
+  std::array<io::SocketAddress, 2> peers;
+  for (io::SocketAddress& peer : peers) {
+    io::BoundSocket socket = bind_loopback(shape.join_received);
+    peer = socket.local();
+    static_cast<void>(receiver->open(std::move(socket), 0));
+  }
+  const io::SocketId source = *sender->open(bind_loopback(), 0);
+  const io::Counter& received = receiver->counters().received;
+  std::uint64_t expected = 0;
+  double begin = 0;
+  double end = 0;
+  std::uint64_t measured_from = 0;
+  do {
+    queue_trunk(*sender, pool, source, peers, options, shape.in_turn);
+    expected += options.trunk;
+    static_cast<void>(sender->pass(io::TimePoint{}));
+    while (received.value() < expected) {
+      static_cast<void>(receiver->pass(io::MonotonicClock{}.now() + std::chrono::seconds(1)));
+    }
+    end = thread_cpu_us();
+    if (measured_from == 0 && expected >= std::uint64_t{100} * options.trunk) {  // warm
+      measured_from = expected;
+      begin = end;
+    }
+  } while (measured_from == 0 || end - begin < options.seconds * 1e6);
+  return (end - begin) / static_cast<double>(expected - measured_from);
+}
+
+void compare_trunk(io::BackendChoice choice, const char* name, const Options& options) {
+  std::array<std::vector<double>, std::size(kTrunkShapes)> costs;
+  for (int round = 0; round < options.rounds; ++round) {
+    for (std::size_t i = 0; i < costs.size(); ++i) {
+      costs[i].push_back(measure_trunk(choice, options, kTrunkShapes[i]));
+    }
+  }
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    const auto minimum = [](const std::vector<double>& values) {
+      return *std::min_element(values.begin(), values.end());
+    };
+    std::printf("%-9s %-12s %7.3f us/datagram  ratio to single %.3f\n", name, kTrunkShapes[i].name,
+                minimum(costs[i]), minimum(costs[i]) / minimum(costs[0]));
+  }
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
   const Options options = parse(count, arguments);
+  if (options.trunk > 0) {
+    compare_trunk(io::BackendChoice::poll, "poll", options);
+    compare_trunk(io::BackendChoice::io_uring, "io_uring", options);
+    return 0;
+  }
   std::vector<double> poll;
   std::vector<double> uring;
   for (int round = 0; round < options.rounds; ++round) {
