@@ -140,7 +140,7 @@ void CallControl::append_offer(std::string& out, const Call& call, std::size_t l
 }
 
 void CallControl::create(std::size_t index, std::size_t leg, io::TimePoint now) {
-  const Call& call = calls_[index];
+  Call& call = calls_[index];
   std::string offer;
   append_offer(offer, call, leg);
   const std::string call_id = hex(call.call_id);
@@ -154,6 +154,10 @@ void CallControl::create(std::size_t index, std::size_t leg, io::TimePoint now) 
   request.local_options->packetisation = mgcp::PacketisationPeriod{20, 20};
   request.local_options->codecs.emplace_back(options_.codecs[leg].encoding);
   request.sdp_text = offer;
+  if (options_.codecs[leg].form == PayloadForm::osmux) {
+    call.legs[leg].own_circuit = static_cast<std::uint8_t>(index);
+    request.osmux = {mgcp::OsmuxParameter::State::number, *call.legs[leg].own_circuit};
+  }
   std::string message;
   mgcp::write_request(message, request);
   transactions_.start(request.transaction_id, std::move(message), make_tag(index, leg, false), now);
@@ -212,6 +216,10 @@ std::string CallControl::take_answer(Call& call, std::size_t leg,
     return "CRCX: answer without a usable address";
   }
   call.legs[leg].gateway = description->address->with_port(*description->port);
+  call.legs[leg].far_circuit = response->osmux_circuit_id;
+  if (call.legs[leg].own_circuit && !response->osmux_circuit_id) {
+    return "CRCX: answer without an Osmux circuit";
+  }
   return {};
 }
 

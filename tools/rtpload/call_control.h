@@ -36,6 +36,8 @@ struct CallLeg {
   io::SocketAddress local;    ///< where we send from and want to hear
   io::SocketAddress gateway;  ///< where the gateway listens; family none until it has said so
   std::string connection_id;
+  std::optional<std::uint8_t> own_circuit;  ///< in a multiplex: by which the gateway names it to us
+  std::optional<std::uint8_t> far_circuit;  ///< and we to the gateway
   std::optional<mgcp::ConnectionStatistics>
       statistics;  ///< what the gateway counted, after its DLCX
 };

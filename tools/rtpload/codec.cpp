@@ -40,6 +40,12 @@ constexpr Codec iuup(std::string_view name) {
   return codec;
 }
 
+constexpr Codec osmux(std::string_view name, std::uint8_t frame_type, std::uint16_t speech_bits) {
+  Codec codec = amr(name, frame_type, speech_bits);
+  codec.form = PayloadForm::osmux;
+  return codec;
+}
+
 // GSM-EFR and GSM-FR frames begin with a signature nibble (RFC 3551 sections 4.5.8 and 4.5.9).
 constexpr std::array kCodecs{
     Codec{"GSM-EFR", "GSM-EFR", "", 110, 31, {0xc0, 0}, 1, 0xff},
@@ -55,6 +61,8 @@ constexpr std::array kCodecs{
     amr_efficient("AMR-5.90-BE", 2, 118),
     amr_efficient("AMR-12.2-BE", 7, 244),
     iuup("IUUP"),
+    osmux("OSMUX-5.90", 2, 118),
+    osmux("OSMUX-12.2", 7, 244),
     Codec{"PCMA", "PCMA", "", 8, 160, {0, 0}, 0, 0xff},
     Codec{"PCMU", "PCMU", "", 0, 160, {0, 0}, 0, 0xff},
 };

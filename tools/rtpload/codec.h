@@ -21,6 +21,7 @@ enum class PayloadForm : std::uint8_t {
   plain,                ///< as the codec's own format says; AMR: octet-aligned
   bandwidth_efficient,  ///< AMR without the padding (RFC 4867 section 4.3)
   iuup,                 ///< AMR 12.2 in the Iu user plane (3GPP TS 25.415)
+  osmux,                ///< AMR in a multiplex of all such legs (osmux_trunk.h)
 };
 
 /// Shape of one codec's RTP payload. A value without owners: all text is static.

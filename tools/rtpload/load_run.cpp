@@ -157,7 +157,7 @@ void fill_media(Report& report, const MediaRun& run, const MediaChecker& checker
   }
 }
 
-void run_media(const Options& options, MediaSockets& sockets, LegLookup lookup,
+void run_media(const Options& options, MediaSockets& sockets, OsmuxTrunk* trunk, LegLookup lookup,
                std::vector<MediaLeg> legs, std::uint32_t run_seed, Report& report) {
   MediaOptions media;
   media.codecs = {options.codec, options.answer_codec};
@@ -170,7 +170,7 @@ void run_media(const Options& options, MediaSockets& sockets, LegLookup lookup,
   media.drain = std::chrono::milliseconds(options.drain_ms);
   MediaChecker checker(media.codecs, run_seed, lookup, std::move(legs));
   RunObserver observer(options, checker);
-  const auto run = std::make_unique<MediaRun>(media, sockets, checker, observer);
+  const auto run = std::make_unique<MediaRun>(media, sockets, trunk, checker, observer);
   observer.attach(*run);
   run->discard_pending();
   run->run();
@@ -204,8 +204,8 @@ tl::expected<Report, std::string> run_self(const Options& options) {
   report.calls_wanted = options.calls;
   report.calls = options.calls;
   report.connections = legs;
-  run_media(options, **sockets, LegLookup::by_payload, std::move(media_legs), random_seed(),
-            report);
+  run_media(options, **sockets, nullptr, LegLookup::by_payload, std::move(media_legs),
+            random_seed(), report);
   return report;
 }
 
@@ -213,8 +213,12 @@ tl::expected<Report, std::string> run_self(const Options& options) {
 class GatewayRun {
  public:
   GatewayRun(const Options& options, GatewaySession& session, MediaSockets& sockets,
-             std::uint32_t run_seed)
-      : options_(options), session_(session), sockets_(sockets), run_seed_(run_seed) {}
+             OsmuxTrunk* trunk, std::uint32_t run_seed)
+      : options_(options),
+        session_(session),
+        sockets_(sockets),
+        trunk_(trunk),
+        run_seed_(run_seed) {}
 
   [[nodiscard]] tl::expected<Report, std::string> run() {
     const std::uint32_t legs = options_.calls * 2;
@@ -238,7 +242,8 @@ class GatewayRun {
     for (std::uint32_t call = 0; call < calls; ++call) {
       static_cast<void>(session_.calls().add_call(
           sockets_.local(socket_of(2 * call, legs, sockets_.size())),
-          sockets_.local(socket_of(2 * call + 1, legs, sockets_.size()))));
+          trunk_ != nullptr ? trunk_->local()
+                            : sockets_.local(socket_of(2 * call + 1, legs, sockets_.size()))));
     }
   }
 
@@ -284,7 +289,8 @@ class GatewayRun {
     report_.calls = legs.size() / 2;
     report_.calls_per_second = static_cast<double>(report_.calls) / as_seconds(setup_time);
     if (!legs.empty() && !stop_was_requested()) {
-      run_media(options_, sockets_, LegLookup::by_source, std::move(legs), run_seed_, report_);
+      run_media(options_, sockets_, trunk_, LegLookup::by_source, std::move(legs), run_seed_,
+                report_);
     }
     calls.tear_down(0, options_.calls, io::MonotonicClock().now());
     const io::Duration teardown_time = session_.run_until_idle();
@@ -293,12 +299,18 @@ class GatewayRun {
   }
 
   // Of the calls that were set up.
-  [[nodiscard]] std::vector<MediaLeg> media_legs() const {
+  [[nodiscard]] std::vector<MediaLeg> media_legs() {
     std::vector<MediaLeg> legs;
     const std::uint32_t all_legs = options_.calls * 2;
     for (std::uint32_t index = 0; index < options_.calls; ++index) {
       const Call& call = session_.calls().calls()[index];
       if (call.state == Call::State::established) {
+        if (trunk_ != nullptr) {
+          const CallLeg& leg = call.legs[1];
+          static_cast<void>(trunk_->add_leg(static_cast<std::uint32_t>(legs.size()) + 1,
+                                            *leg.own_circuit, *leg.far_circuit, leg.gateway,
+                                            io::MonotonicClock().now()));
+        }
         for (std::uint32_t side = 0; side < 2; ++side) {
           legs.push_back(
               {socket_of(2 * index + side, all_legs, sockets_.size()), call.legs[side].gateway});
@@ -344,6 +356,7 @@ class GatewayRun {
   const Options& options_;
   GatewaySession& session_;
   MediaSockets& sockets_;
+  OsmuxTrunk* trunk_;
   std::uint32_t run_seed_;
   Report report_;
 };
@@ -365,7 +378,15 @@ tl::expected<Report, std::string> run_with_gateway(const Options& options) {
   if (!session) {
     return tl::unexpected(session.error());
   }
-  return GatewayRun(options, **session, **sockets, run_seed).run();
+  std::unique_ptr<OsmuxTrunk> trunk;
+  if (options.answer_codec.form == PayloadForm::osmux) {
+    auto opened = OsmuxTrunk::open(*host);
+    if (!opened) {
+      return tl::unexpected(opened.error());
+    }
+    trunk = std::move(*opened);
+  }
+  return GatewayRun(options, **session, **sockets, trunk.get(), run_seed).run();
 }
 
 }  // namespace

@@ -36,9 +36,28 @@ void MediaChecker::on_datagram(const ReceivedDatagram& datagram) noexcept {
     counters_.unknown_source += leg == LegDirectory::kUnknown ? 1U : 0U;
     return;
   }
+  if (leg != LegDirectory::kUnknown && legs_[leg].socket != datagram.socket) {
+    ++counters_.wrong_stream;
+    return;
+  }
+  judge(leg, packet, datagram.received_ns);
+}
+
+void MediaChecker::on_frame(std::uint32_t leg, std::span<const std::uint8_t> packet,
+                            std::uint64_t received_ns) noexcept {
+  ReceivedPacket read = read_packet(packet, codec_of(leg), run_seed_);
+  if (read.verdict != PacketVerdict::valid) {
+    ++counters_.corrupted;
+    return;
+  }
+  read.has_timeline = false;
+  judge(leg, read, received_ns);
+}
+
+void MediaChecker::judge(std::uint32_t leg, const ReceivedPacket& packet,
+                         std::uint64_t received_ns) noexcept {
   const std::uint32_t stream = packet.identity.stream;
-  if (leg == LegDirectory::kUnknown || stream != (leg ^ 1U) ||
-      legs_[leg].socket != datagram.socket) {
+  if (leg == LegDirectory::kUnknown || stream != (leg ^ 1U)) {
     ++counters_.wrong_stream;
     return;
   }
@@ -48,7 +67,7 @@ void MediaChecker::on_datagram(const ReceivedDatagram& datagram) noexcept {
       [[fallthrough]];
     case Arrival::in_order:
       ++counters_.received;
-      latency_ns_.add(nanoseconds_since(packet.identity.stamp, datagram.received_ns));
+      latency_ns_.add(nanoseconds_since(packet.identity.stamp, received_ns));
       return;
     case Arrival::duplicated:
       ++counters_.duplicated;

@@ -61,6 +61,13 @@ class MediaChecker {
 
   /// Takes one datagram.
   void on_datagram(const ReceivedDatagram& datagram) noexcept;
+  /// Takes a packet that came for `leg` in a multiplex, where it had no RTP header.
+  void on_frame(std::uint32_t leg, std::span<const std::uint8_t> packet,
+                std::uint64_t received_ns) noexcept;
+  /// What the leg sends and hears.
+  [[nodiscard]] const Codec& codec_of(std::uint32_t leg) const noexcept {
+    return codecs_[leg & 1U];
+  }
 
   [[nodiscard]] const MediaCounters& counters() const noexcept { return counters_; }
   [[nodiscard]] const std::vector<MediaLeg>& legs() const noexcept { return legs_; }
@@ -72,6 +79,8 @@ class MediaChecker {
   [[nodiscard]] const Histogram& latency_ns() const noexcept { return latency_ns_; }
 
  private:
+  void judge(std::uint32_t leg, const ReceivedPacket& packet, std::uint64_t received_ns) noexcept;
+
   std::array<Codec, 2> codecs_;
   std::uint32_t run_seed_;
   LegLookup lookup_;

@@ -29,10 +29,11 @@ std::uint32_t report_rounds(std::uint32_t packets_per_stream) noexcept {
 
 }  // namespace
 
-MediaRun::MediaRun(const MediaOptions& options, MediaSockets& sockets, MediaChecker& checker,
-                   MediaObserver& observer)
+MediaRun::MediaRun(const MediaOptions& options, MediaSockets& sockets, OsmuxTrunk* trunk,
+                   MediaChecker& checker, MediaObserver& observer)
     : options_(options),
       sockets_(sockets),
+      trunk_(trunk),
       checker_(checker),
       observer_(observer),
       schedule_(static_cast<std::uint32_t>(checker.legs().size()), options.packets_per_stream,
@@ -126,17 +127,33 @@ void MediaRun::call_observer(io::TimePoint now) {
 bool MediaRun::send_due(const ClockReading& now) noexcept {
   DuePacket due;
   queued_streams_.clear();
+  bool any = false;
   while (!sockets_.send_vector_full() && schedule_.take_due(now.monotonic, due)) {
-    const MediaLeg& leg = checker_.legs()[due.stream];
-    const PacketIdentity identity{due.stream, due.sequence, make_stamp(now.wall_ns)};
-    const std::size_t bytes = write_packet(sockets_.send_room(), options_.codecs[due.stream & 1U],
-                                           options_.run_seed, identity);
-    sockets_.queue(MediaKind::rtp, leg.socket, leg.gateway, bytes);
-    queued_streams_.push_back(due.stream);
+    any = true;
+    send_one(due, now);
     lateness_ns_.add(static_cast<std::uint64_t>((now.monotonic - due.due).count()));
   }
   count_sent();
-  return !queued_streams_.empty();
+  if (trunk_ != nullptr) {
+    trunk_->flush_due(now.monotonic);
+  }
+  return any;
+}
+
+void MediaRun::send_one(const DuePacket& due, const ClockReading& now) noexcept {
+  const Codec& codec = options_.codecs[due.stream & 1U];
+  const MediaLeg& leg = checker_.legs()[due.stream];
+  const PacketIdentity identity{due.stream, due.sequence, make_stamp(now.wall_ns)};
+  const std::span<std::uint8_t> room = sockets_.send_room();
+  const std::size_t bytes = write_packet(room, codec, options_.run_seed, identity);
+  if (codec.form == PayloadForm::osmux) {
+    trunk_->push(due.stream, room.first(bytes), now.monotonic);
+    ++sent_[due.stream];
+    ++totals_.sent;
+    return;
+  }
+  sockets_.queue(MediaKind::rtp, leg.socket, leg.gateway, bytes);
+  queued_streams_.push_back(due.stream);
 }
 
 void MediaRun::count_sent() noexcept {
@@ -154,6 +171,9 @@ void MediaRun::count_sent() noexcept {
 void MediaRun::send_due_reports(const ClockReading& now) noexcept {
   DuePacket due;
   while (!sockets_.send_vector_full() && reports_.take_due(now.monotonic, due)) {
+    if (options_.codecs[due.stream & 1U].form == PayloadForm::osmux) {
+      continue;  // there is no RTCP in a multiplex
+    }
     const MediaLeg& leg = checker_.legs()[due.stream];
     const RtpOrigin origin = rtp_origin(options_.run_seed, due.stream);
     const std::uint32_t packets = schedule_.taken(due.stream);
@@ -169,6 +189,9 @@ void MediaRun::send_due_reports(const ClockReading& now) noexcept {
 }
 
 void MediaRun::receive_all() noexcept {
+  if (trunk_ != nullptr) {
+    trunk_->receive(checker_);
+  }
   for (const MediaSockets::Ready& from : sockets_.ready()) {
     for (int vectors = 0; vectors < kVectorsPerTurn; ++vectors) {
       const std::span<const ReceivedDatagram> received = sockets_.receive(from);
@@ -202,6 +225,9 @@ void MediaRun::drain() {
     }
     last_arrival = received != seen ? now : last_arrival;
     seen = received;
+    if (trunk_ != nullptr) {
+      trunk_->flush_due(now);
+    }
     sleep_until(now + kReceiveInterval);
   }
 }

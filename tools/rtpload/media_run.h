@@ -6,6 +6,7 @@
 #include "tools/rtpload/histogram.h"
 #include "tools/rtpload/media_checker.h"
 #include "tools/rtpload/media_sockets.h"
+#include "tools/rtpload/osmux_trunk.h"
 #include "tools/rtpload/pacing.h"
 
 #include <array>
@@ -60,8 +61,9 @@ class MediaObserver {
 class MediaRun {
  public:
   /// All references must outlive the run. The checker's legs say who sends where.
-  MediaRun(const MediaOptions& options, MediaSockets& sockets, MediaChecker& checker,
-           MediaObserver& observer);
+  /// `trunk` is where the legs of form osmux are; null if there are none.
+  MediaRun(const MediaOptions& options, MediaSockets& sockets, OsmuxTrunk* trunk,
+           MediaChecker& checker, MediaObserver& observer);
 
   /// Throws away what has come to the sockets, so that only this run's packets are judged.
   void discard_pending() noexcept;
@@ -79,6 +81,7 @@ class MediaRun {
   void send_all();
   void drain();
   [[nodiscard]] bool send_due(const ClockReading& now) noexcept;
+  void send_one(const DuePacket& due, const ClockReading& now) noexcept;
   void send_due_reports(const ClockReading& now) noexcept;
   void count_sent() noexcept;
   void receive_all() noexcept;
@@ -87,6 +90,7 @@ class MediaRun {
 
   MediaOptions options_;
   MediaSockets& sockets_;
+  OsmuxTrunk* trunk_;
   MediaChecker& checker_;
   MediaObserver& observer_;
   PacingSchedule schedule_;

@@ -1,5 +1,7 @@
 #include "tools/rtpload/options.h"
 
+#include "rtp/osmux_chunk.h"
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -38,7 +40,7 @@ void add_call_options(CLI::App& app, Options& options, Texts& texts) {
   app.add_option("--codec", texts.codec, fmt::format("One of: {}", fmt::join(codec_names(), ", ")));
   app.add_option("--answer-codec", texts.answer_codec,
                  "Codec of the second leg (default: the same): the same frames in another form, "
-                 "AMR-12.2 as AMR-12.2-BE or IUUP");
+                 "AMR-12.2 as AMR-12.2-BE, IUUP or OSMUX-12.2");
   app.add_option("--answer-payload-type", texts.answer_payload_type,
                  "Payload type of the second leg (default: the same)")
       ->check(CLI::Range(0, 127));
@@ -123,6 +125,13 @@ std::string interpret(const Texts& texts, Options& options) {
   options.answer_codec = *answer;
   if (texts.answer_payload_type >= 0) {
     options.answer_codec.payload_type = static_cast<std::uint8_t>(texts.answer_payload_type);
+  }
+  if (options.codec.form == PayloadForm::osmux) {
+    return "--codec: Osmux is for the second leg, --answer-codec";
+  }
+  if (options.answer_codec.form == PayloadForm::osmux &&
+      options.calls + options.hold > rtp::kOsmuxCircuits) {
+    return "--calls: a trunk of Osmux has 256 circuits";
   }
   const bool differs = !texts.answer_codec.empty() || texts.answer_payload_type >= 0;
   if (differs && (texts.self || !options.play_file.empty())) {

@@ -145,6 +145,13 @@ bool unpack_iuup(std::span<const std::uint8_t> datagram,
   return size && *size == codec.payload_bytes;
 }
 
+// A gateway that numbers packets itself sets no marker, or one of its own: it is put where it was
+// sent.
+void restore_marker(std::span<std::uint8_t> packet, const Codec& codec) noexcept {
+  const bool is_first = load32(packet.data() + kRtpHeaderBytes + codec.signature_bytes + 3) == 0;
+  packet[1] = static_cast<std::uint8_t>((packet[1] & 0x7fU) | (is_first ? unsigned{kMarker} : 0U));
+}
+
 bool is_iuup_control(std::span<const std::uint8_t> datagram) noexcept {
   const auto pdu = rtp::parse_iuup(std::as_bytes(datagram.subspan(kRtpHeaderBytes)));
   return pdu && std::holds_alternative<rtp::IuupControl>(*pdu);
@@ -163,9 +170,7 @@ ReceivedPacket read_repacked(std::span<const std::uint8_t> datagram, const Codec
   }
   ReceivedPacket read;
   if (unpack_iuup(datagram, plain, codec)) {
-    // The gateway numbers Iu UP packets itself, without a marker: it is put where it was sent.
-    const bool is_first = load32(plain.data() + kRtpHeaderBytes + shape.signature_bytes + 3) == 0;
-    plain[1] = static_cast<std::uint8_t>((plain[1] & 0x7fU) | (is_first ? kMarker : 0U));
+    restore_marker(plain, shape);
     read = read_packet(packet, shape, run_seed);
     read.has_timeline = false;
   } else if (is_iuup_control(datagram)) {
@@ -187,6 +192,27 @@ std::size_t write_initialisation(std::span<std::uint8_t> buffer, const Codec& co
   const std::span<std::byte> packet = std::as_writable_bytes(buffer);
   return rtp::write_rtp_header(packet, header) +
          rtp::write_iuup_initialisation(iuup_configuration(), 0, packet.subspan(kRtpHeaderBytes));
+}
+
+std::size_t write_rebuilt_packet(std::span<std::uint8_t> buffer, const Codec& codec,
+                                 const rtp::OsmuxHeader& chunk,
+                                 std::span<const std::byte> speech) noexcept {
+  const std::size_t bytes = kRtpHeaderBytes + rtp::kAmrSingleFrameHeaderBytes + speech.size();
+  if (bytes > buffer.size()) {
+    return 0;
+  }
+  buffer[0] = kVersion2;
+  buffer[1] = codec.payload_type;
+  std::uint8_t* payload = buffer.data() + kRtpHeaderBytes;
+  payload[0] = static_cast<std::uint8_t>(chunk.mode_request << 4U);
+  payload[1] =
+      static_cast<std::uint8_t>((unsigned{chunk.frame_type} << 3U) | (chunk.good ? 0x04U : 0U));
+  std::transform(speech.begin(), speech.end(), payload + rtp::kAmrSingleFrameHeaderBytes,
+                 [](std::byte byte) { return std::to_integer<std::uint8_t>(byte); });
+  if (bytes == kRtpHeaderBytes + codec.payload_bytes) {
+    restore_marker(buffer, codec);
+  }
+  return bytes;
 }
 
 std::uint64_t nanoseconds_since(std::uint32_t stamp, std::uint64_t time_ns) noexcept {
@@ -239,7 +265,7 @@ ReceivedPacket read_packet(std::span<const std::uint8_t> datagram, const Codec& 
     packet.verdict = PacketVerdict::keep_alive;
     return packet;
   }
-  if (codec.form != PayloadForm::plain) {
+  if (codec.form == PayloadForm::bandwidth_efficient || codec.form == PayloadForm::iuup) {
     return read_repacked(datagram, codec, run_seed);
   }
   const std::uint8_t* header = datagram.data();

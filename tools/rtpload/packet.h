@@ -4,6 +4,7 @@
 // pattern that follows from these. A receiver can tell every packet from every other, and a changed
 // bit from an unchanged one. Pure functions.
 
+#include "rtp/osmux_chunk.h"
 #include "rtp/rtp_header.h"
 #include "tools/rtpload/codec.h"
 
@@ -54,6 +55,12 @@ std::size_t write_packet(std::span<std::uint8_t> buffer, const Codec& codec, std
 /// that write_packet() uses, and those for SID and no data. As write_packet().
 std::size_t write_initialisation(std::span<std::uint8_t> buffer, const Codec& codec,
                                  std::uint32_t run_seed, std::uint32_t stream) noexcept;
+
+/// Writes the packet that a frame of an Osmux chunk was, as far as that can be told: `speech`
+/// behind the mode request and frame type of `chunk`. As write_packet().
+std::size_t write_rebuilt_packet(std::span<std::uint8_t> buffer, const Codec& codec,
+                                 const rtp::OsmuxHeader& chunk,
+                                 std::span<const std::byte> speech) noexcept;
 
 /// What a received datagram is.
 enum class PacketVerdict : std::uint8_t {
