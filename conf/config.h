@@ -90,7 +90,8 @@ struct MgcpOptions {
 /// section 3.5).
 inline constexpr std::uint16_t kCallAgentPort = 2727;
 
-/// Entries of MgcpOptions::allow: each command is compared with all of them.
+/// Entries of MgcpOptions::allow and TapOptions::udp_allow: each command is compared with all of
+/// them.
 inline constexpr std::size_t kAllowMax = 256;
 
 /// Section `rtp`, the part that concerns the sockets and ports of the whole gateway.
@@ -190,6 +191,19 @@ struct VirtualTrunkOptions {
   friend bool operator==(const VirtualTrunkOptions&, const VirtualTrunkOptions&) = default;
 };
 
+/// Section `taps`: copies of the packets of single connections, for those who look into a fault.
+struct TapOptions {
+  /// Where capture files are made; empty = there are none.
+  std::string directory;
+  /// A capture file ends before it becomes larger, 65536..4294967295 bytes.
+  std::uint32_t file_max_bytes = 100'000'000;
+  /// To which addresses copies may be sent; empty = to none. At most kAllowMax entries.
+  std::vector<IpNetwork> udp_allow = loopback_networks();
+  /// Taps at the same time, 0..1024; 0 = there are none.
+  std::uint32_t max = 16;
+  friend bool operator==(const TapOptions&, const TapOptions&) = default;
+};
+
 /// Section `metrics`: the Prometheus exporter, http://BIND:PORT/metrics.
 struct MetricsOptions {
   bool enabled = true;
@@ -218,6 +232,7 @@ struct Config {
   MgcpOptions mgcp;
   RtpOptions rtp;
   VirtualTrunkOptions endpoints;
+  TapOptions taps;
   MetricsOptions metrics;
   LogOptions log;
   friend bool operator==(const Config&, const Config&) = default;

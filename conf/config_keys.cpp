@@ -65,6 +65,7 @@ constexpr TextForm kOptionalEntity = {
     [](std::string_view text) { return text.empty() || parse_notified_entity(text).has_value(); },
     "name@address:port, with an IPv6 address in [], or \"\" for none"};
 constexpr TextForm kOptionalPath = {is_path, "a file name, or \"\" for none"};
+constexpr TextForm kOptionalDirectory = {is_path, "the name of a directory, or \"\" for none"};
 
 template <auto... Members>
 constexpr Field field() {
@@ -109,6 +110,7 @@ constexpr Section kSections[] = {
     {"rtcp", "Reports about the media streams."},
     {"sdp", "How the gateway describes its side of a call."},
     {"endpoints", "The virtual endpoints rtpbridge/1, rtpbridge/2, ... (in hexadecimal)."},
+    {"taps", "Copies of a single connection's packets, ordered with X-Mgw-Tap or mgwctl tap."},
     {"metrics", "The Prometheus exporter, http://BIND:PORT/metrics."},
     {"log", "What is logged, and where to."},
 };
@@ -279,6 +281,17 @@ constexpr Setting kGateway[] = {
     toggle<kTrunk, kTrunkOptions, &TrunkOptions::force_realloc>(
         "endpoints.force-realloc",
         "A CRCX with another call identifier ends the old call instead of being refused."),
+    text<&Config::taps, &TapOptions::directory>(
+        "taps.directory", kOptionalDirectory,
+        "Directory in which taps may make capture files, which hold what people say: keep it to "
+        "those who may hear that. \"\" writes none."),
+    number<&Config::taps, &TapOptions::file_max_bytes>(
+        "taps.file-max-bytes", "bytes", 65536, 4294967295,
+        "A capture file ends before it grows beyond this."),
+    number<&Config::taps, &TapOptions::udp_allow>("taps.udp-allow", "", 0, 0,
+                                                  "Where taps may send copies to; [] is nowhere."),
+    number<&Config::taps, &TapOptions::max>("taps.max", "", 0, 1024,
+                                            "Taps at the same time; 0 permits none."),
     toggle<&Config::metrics, &MetricsOptions::enabled>("metrics.enabled",
                                                        "Whether there is an exporter."),
     text<&Config::metrics, &MetricsOptions::bind>("metrics.bind", kAddress,

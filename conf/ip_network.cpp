@@ -120,6 +120,10 @@ std::string IpNetwork::to_string() const {
   return result;
 }
 
+std::vector<IpNetwork> loopback_networks() {
+  return {IpNetwork::parse("127.0.0.0/8").value(), IpNetwork::parse("::1").value()};
+}
+
 std::optional<AddressFamily> address_family(std::string_view text) {
   const auto address = parse_address(text);
   if (!address) {

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace conf {
 
@@ -35,6 +36,9 @@ class IpNetwork {
   std::uint8_t address_bytes_ = 4;
   std::uint8_t prefix_bits_ = 32;
 };
+
+/// 127.0.0.0/8 and ::1.
+[[nodiscard]] std::vector<IpNetwork> loopback_networks();
 
 /// The family of a numeric address.
 enum class AddressFamily : std::uint8_t { ipv4, ipv6 };

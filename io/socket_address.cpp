@@ -194,6 +194,17 @@ bool SocketAddress::same_host(const SocketAddress& other) const noexcept {
   }
 }
 
+std::span<const std::uint8_t> SocketAddress::host_bytes() const noexcept {
+  switch (family()) {
+    case AddressFamily::ipv4:
+      return {reinterpret_cast<const std::uint8_t*>(&storage_.ipv4.sin_addr), sizeof(in_addr)};
+    case AddressFamily::ipv6:
+      return {reinterpret_cast<const std::uint8_t*>(&storage_.ipv6.sin6_addr), sizeof(in6_addr)};
+    default:
+      return {};
+  }
+}
+
 bool operator==(const SocketAddress& left, const SocketAddress& right) noexcept {
   return left.port() == right.port() && left.same_host(right);
 }

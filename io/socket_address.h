@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -44,6 +45,9 @@ class SocketAddress {
   [[nodiscard]] bool is_loopback() const noexcept;
   /// True if the IP addresses are the same, whatever the ports.
   [[nodiscard]] bool same_host(const SocketAddress& other) const noexcept;
+
+  /// The IP address in network order: 4 or 16 bytes, none for family none. Valid as long as this.
+  [[nodiscard]] std::span<const std::uint8_t> host_bytes() const noexcept;
 
   /// For system calls: the address and its size for the family (16 or 28 bytes; 0 for none).
   [[nodiscard]] const sockaddr* kernel_address() const noexcept;

@@ -12,8 +12,12 @@ constexpr std::array<std::string_view, 6> kModeNames{"recvonly", "sendonly", "se
                                                      "inactive", "loopback", "confecho"};
 
 constexpr std::array<std::string_view, kRequestedItemCount> kItemCodes{
-    "B", "C", "I", "N", "X",  "L",  "M", "R",  "S",  "D",  "O",  "P",
-    "E", "Z", "Q", "T", "RC", "LC", "A", "ES", "RM", "RD", "PL", "MD"};
+    "B",        "C",  "I",  "N",  "X",
+    "L",        "M",  "R",  "S",  "D",
+    "O",        "P",  "E",  "Z",  "Q",
+    "T",        "RC", "LC", "A",  "ES",
+    "RM",       "RD", "PL", "MD", "X-Mgw-Streams",
+    "X-Mgw-Tap"};
 
 }  // namespace
 

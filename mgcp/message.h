@@ -7,6 +7,7 @@
 #include "mgcp/local_options.h"
 #include "mgcp/response_code.h"
 #include "mgcp/sdp.h"
+#include "mgcp/tap_parameter.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -96,8 +97,10 @@ enum class RequestedItem : std::uint8_t {
   restart_delay,          ///< RD
   package_list,           ///< PL
   maximum_datagram,       ///< MD
+  streams,                ///< X-Mgw-Streams: the SSRCs received, one by one
+  tap,                    ///< X-Mgw-Tap: where copies of the packets go
 };
-inline constexpr std::size_t kRequestedItemCount = 24;
+inline constexpr std::size_t kRequestedItemCount = 26;
 
 /// The code of an item as `F:` and a parameter line have it: `B`, ...
 [[nodiscard]] std::string_view to_text(RequestedItem item) noexcept;
@@ -151,6 +154,7 @@ struct Request {
   ModeParameter mode;  ///< `M:`
   std::optional<LocalConnectionOptions> local_options;   ///< `L:`
   OsmuxParameter osmux;                                  ///< `X-Osmux:`
+  TapParameter tap;                                      ///< `X-Mgw-Tap:` of CRCX and MDCX
   bool ignore_call_id = false;                           ///< `X-Osmo-IGN: C`
   std::vector<TransactionRange> acknowledged;            ///< `K:`
   RequestedInfo requested_info;                          ///< `F:`

@@ -10,7 +10,7 @@ namespace {
 
 using Failure = std::optional<ProtocolError>;
 
-/// How many items of one line are looked at; there are 24 different ones.
+/// How many items of one line are looked at; there are fewer different ones.
 constexpr std::size_t kRequestedItemsMax = 64;
 
 /// Known, not acted on, and harmless to ignore in CRCX, MDCX and DLCX.
@@ -108,6 +108,7 @@ class ParameterReader {
   Failure read_extension(std::string_view name, std::string_view value);
   Failure read_restart(std::string_view name, std::string_view value);
   Failure read_options(std::string_view value);
+  Failure read_tap(std::string_view value);
 
   Request& request_;
   bool handles_connections_;  ///< CRCX, MDCX, DLCX: what is unknown is refused
@@ -193,6 +194,8 @@ Failure ParameterReader::read_extension(std::string_view name, std::string_view 
     request_.osmux = read_osmux(value);
   } else if (text::equal_ignoring_case(name, "X-Osmo-IGN")) {
     request_.ignore_call_id = has_item_c(value);
+  } else if (text::equal_ignoring_case(name, "X-Mgw-Tap")) {
+    return read_tap(value);
   } else if (name[1] == '+') {
     return ProtocolError{ResponseCode::unrecognized_extension, {}};
   }
@@ -221,6 +224,18 @@ Failure ParameterReader::read_options(std::string_view value) {
     return options.error();
   }
   request_.local_options = *std::move(options);
+  return std::nullopt;
+}
+
+Failure ParameterReader::read_tap(std::string_view value) {
+  if (request_.verb != Verb::crcx && request_.verb != Verb::mdcx) {
+    return std::nullopt;
+  }
+  const auto tap = parse_tap(value);
+  if (!tap) {
+    return tap.error();
+  }
+  request_.tap = *tap;
   return std::nullopt;
 }
 

@@ -81,8 +81,8 @@ using FirstLine = std::variant<CommandLine, CommandLineError, ResponseLine, Garb
 
 /// Reads the parameters and, for CRCX and MDCX, the description. Errors come in line order: 539
 /// (unknown parameter; also `N:`, `S:` and `Z:` in CRCX, MDCX, DLCX), 511 (unknown `X+`), 524, 535
-/// (`L:`), 510 (malformed, a limit exceeded); then those of the description (510, 505). AUEP, AUCX,
-/// RQNT, RSIP, EPCF and NTFY ignore parameters that they don't know.
+/// (`L:`), 510 (malformed, `X-Mgw-Tap:` too, or a limit exceeded); then those of the description
+/// (510, 505). AUEP, AUCX, RQNT, RSIP, EPCF and NTFY ignore parameters that they don't know.
 [[nodiscard]] tl::expected<Request, ProtocolError> parse_parameters(const CommandLine& line);
 
 /// What is wrong with a CRCX by its text alone, in this order: `C:` missing or empty 516, `M:`

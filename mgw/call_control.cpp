@@ -46,18 +46,6 @@ mgcp::TransactionCacheOptions cache_options(const conf::Config& config, RandomSo
   return options;
 }
 
-std::span<const std::uint8_t> address_bytes(const io::SocketAddress& address) noexcept {
-  const auto* kernel = address.kernel_address();
-  if (address.family() == io::AddressFamily::ipv4) {
-    return {reinterpret_cast<const std::uint8_t*>(
-                &reinterpret_cast<const sockaddr_in*>(kernel)->sin_addr),
-            4};
-  }
-  return {reinterpret_cast<const std::uint8_t*>(
-              &reinterpret_cast<const sockaddr_in6*>(kernel)->sin6_addr),
-          16};
-}
-
 }  // namespace
 
 CallControl::CallControl(const CallControlParts& parts)
@@ -77,7 +65,7 @@ bool CallControl::allowed(const io::SocketAddress& agent) const noexcept {
   const auto& allow = parts_.config.mgcp.allow;
   return allow.empty() ||
          std::any_of(allow.begin(), allow.end(), [&agent](const conf::IpNetwork& network) {
-           return network.contains(address_bytes(agent));
+           return network.contains(agent.host_bytes());
          });
 }
 
@@ -353,6 +341,7 @@ void CallControl::on_media_event(std::uint32_t worker, MediaEvent&& event) {
       pending.counters = event.command->removed.front()->counters();
     } else if (!event.command->audited.empty()) {
       pending.counters = event.command->audited.front();
+      pending.streams = event.command->audited_streams.front();
     }
     if (--pending.outstanding == 0) {
       Pending done = std::move(pending);
@@ -426,6 +415,7 @@ void CallControl::finish(Pending& pending) {
                                    counters.jitter_ticks,
                                    average_latency_ms(counters)};
   }
+  append_streams(pending);
   for (const auto& [name, value] : pending.parameters) {
     response.parameters.push_back({name, value});
   }
@@ -524,6 +514,7 @@ void CallControl::update_gauges() noexcept {
   counters_.ports_total.set(local_media_.ports_total());
   counters_.ports_used.set(local_media_.ports_used());
   counters_.transactions_remembered.set(cache_.size());
+  counters_.taps.set(parts_.taps.active());
 }
 
 }  // namespace mgw

@@ -14,6 +14,7 @@
 #include "mgw/local_media.h"
 #include "mgw/media_command.h"
 #include "mgw/random_source.h"
+#include "mgw/tap_registry.h"
 #include "mgw/trunks.h"
 
 #include <cstdint>
@@ -49,6 +50,7 @@ struct CallControlParts {
   MediaPlane& media;
   AgentSender& agents;
   RandomSource& random;
+  TapRegistry& taps;
 };
 
 /// The MGCP endpoint manager of the gateway (RFC 3435). Control thread only, but for counters().
@@ -114,6 +116,7 @@ class CallControl {
     std::vector<std::pair<std::string, std::string>> parameters;  ///< Kind::audit
     std::string description;        ///< Kind::audit: the answer's SDP part
     bool wants_statistics = false;  ///< Kind::audit
+    bool wants_streams = false;     ///< Kind::audit
     std::uint32_t outstanding = 0;  ///< workers that have not yet answered
     std::vector<LegRemains> remains;
     std::vector<LegRemains> on_failure;  ///< given back if the worker could not do it
@@ -125,6 +128,7 @@ class CallControl {
     LegKind partner_kind = LegKind::rtp;
     int error = 0;
     std::optional<ConnectionCounters> counters;
+    std::optional<rtp::StreamList> streams;  ///< Kind::audit
   };
   using Error = std::optional<mgcp::ProtocolError>;
 
@@ -166,6 +170,14 @@ class CallControl {
   /// Where the sockets of `current` are to be when it becomes `next`.
   [[nodiscard]] tl::expected<LocalHost, mgcp::ProtocolError> local_host(
       const Connection& current, const Connection& next, const io::SocketAddress& agent);
+  /// Marks the update of `connection` in `command` as what the call agent asked for.
+  void mark_commanded(MediaCommand& command, const mgcp::Request& request,
+                      const Connection& connection) const;
+  /// Gives `connection` the taps that the request asks for; refused, it is as before.
+  [[nodiscard]] Error apply_tap(const mgcp::Request& request, Connection& connection);
+  /// Tells the worker if `now` has other taps than `before`, or its socket is elsewhere.
+  void append_tap(std::uint32_t worker, const Connection& before, const Connection& now,
+                  MediaCommand& command);
   void remove_calls(Trunks::Range endpoints, std::optional<std::string_view> call_id,
                     Pending pending);
   static void write_ok(std::string& out, mgcp::TransactionId transaction_id);
@@ -191,6 +203,8 @@ class CallControl {
                        Pending pending);
   void submit_removals(std::vector<std::unique_ptr<MediaCommand>> commands, Pending pending);
   void finish(Pending& pending);
+  /// Adds an X-Mgw-Streams line for each SSRC that the connection received.
+  static void append_streams(Pending& pending);
   void undo(Pending& pending);
   void update_gauges() noexcept;
   void give_back(const std::vector<LegRemains>& remains);

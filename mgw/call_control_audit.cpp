@@ -89,6 +89,7 @@ void CallControl::aucx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
   Pending pending;
   pending.kind = Pending::Kind::audit;
   pending.wants_statistics = wanted.has(RequestedItem::connection_parameters);
+  pending.wants_streams = wanted.has(RequestedItem::streams);
   if (wanted.has(RequestedItem::call_id)) {
     pending.parameters.emplace_back("C", endpoint.call_id);
   }
@@ -99,6 +100,11 @@ void CallControl::aucx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
     pending.parameters.emplace_back(
         "L", fmt::format("p:{}, a:{}", connection->ptime_ms,
                          connection->codecs[connection->selected_codec].name));
+  }
+  if (wanted.has(RequestedItem::tap)) {
+    for (std::string& text : tap_texts(connection->taps)) {
+      pending.parameters.emplace_back("X-Mgw-Tap", std::move(text));
+    }
   }
   if (wanted.has(RequestedItem::local_description)) {
     pending.description = describe(endpoint, *connection);
@@ -112,6 +118,23 @@ void CallControl::aucx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
   command->audits.push_back(connection->slot);
   pending.reply = std::move(reply);
   submit(endpoint.worker, std::move(command), std::move(pending));
+}
+
+void CallControl::append_streams(Pending& pending) {
+  if (!pending.wants_streams || !pending.streams) {
+    return;
+  }
+  const rtp::StreamList& list = *pending.streams;
+  for (std::size_t i = 0; i < list.count; ++i) {
+    const rtp::StreamSummary& stream = list.streams[i];
+    pending.parameters.emplace_back(
+        "X-Mgw-Streams", fmt::format("SSRC={:08X}, PR={}, OR={}, PL={}, DU={}, RO={}, JI={}",
+                                     stream.ssrc, stream.received, stream.octets, stream.lost,
+                                     stream.duplicates, stream.reordered, stream.jitter));
+  }
+  if (list.older != 0) {
+    pending.parameters.emplace_back("X-Mgw-Streams", fmt::format("OLDER={}", list.older));
+  }
 }
 
 void CallControl::rsip(const mgcp::CommandLine& line, const mgcp::EndpointName& name, Reply reply) {

@@ -70,6 +70,16 @@ void apply_description(const mgcp::SessionDescription& description, std::string_
   }
 }
 
+/// Who asked for a tap is told what there is now; nobody else, as not every agent knows of it.
+void append_tap_texts(const mgcp::Request& request, const std::vector<std::string>& taps,
+                      mgcp::Response& response) {
+  if (request.tap.state != mgcp::TapParameter::State::absent) {
+    for (const std::string& text : taps) {
+      response.parameters.push_back({"X-Mgw-Tap", text});
+    }
+  }
+}
+
 }  // namespace
 
 // --- what CRCX and MDCX have in common
@@ -227,6 +237,11 @@ void CallControl::crcx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
   connection->local = bound->local;
   connection->announced = host->announce;
   connection->ports = bound->ports;
+  if (const Error error = apply_tap(*request, *connection)) {
+    bound->ports->release(bound->local.port(), parts_.clock.now());
+    answer_error(std::move(reply), *error);
+    return;
+  }
   add_connection(*number, *request, wildcard, std::move(connection), std::move(*bound),
                  std::move(reply));
 }
@@ -281,6 +296,8 @@ void CallControl::add_connection(std::uint32_t number, const mgcp::Request& requ
   response.endpoint = wildcard ? std::string_view(name) : std::string_view();
   response.connection_id = id;
   response.sdp = description;
+  const std::vector<std::string> taps = tap_texts(added.taps);
+  append_tap_texts(request, taps, response);
   mgcp::write_response(pending.text, response);
 
   auto command = std::make_unique<MediaCommand>();
@@ -294,6 +311,7 @@ void CallControl::add_connection(std::uint32_t number, const mgcp::Request& requ
   if (parts_.config.endpoints.options.generate_rtcp) {
     media->rtcp = make_rtcp_reporting();
   }
+  media->tap = parts_.taps.make_tap(added.taps, worker, added.local);
   command->updates.pop_back();
   command->installs.push_back({added.slot, std::move(media), std::move(bound.sockets)});
 
@@ -409,23 +427,25 @@ void CallControl::modify_connection(std::uint32_t number, const mgcp::Request& r
     command->installs.push_back({current.slot, nullptr, std::move(bound->sockets)});
   }
   next.announced = host->announce;
+  if (const Error error = apply_tap(request, next)) {
+    give_back(pending.on_failure);
+    answer_error(std::move(reply), *error);
+    return;
+  }
   if (request.sdp || next.codecs != current.codecs) {  // else what was negotiated holds
     negotiate(endpoint, next, pending);
   }
   pending.changed_from = std::make_unique<Connection>(std::exchange(current, std::move(next)));
   pending.endpoint = number;
   append_updates(endpoint, *command);
-  for (MediaUpdate& update : command->updates) {
-    if (update.slot == current.slot) {
-      update.entry.commanded = true;
-      update.entry.new_description = request.sdp.has_value();
-      update.entry.keep_alive_now = keeps_alive(current);
-    }
-  }
+  mark_commanded(*command, request, current);
+  append_tap(endpoint.worker, *pending.changed_from, current, *command);
   const std::string description = describe(endpoint, current);
+  const std::vector<std::string> taps = tap_texts(current.taps);
   mgcp::Response response;
   response.transaction_id = reply.key.transaction_id;
   response.sdp = description;
+  append_tap_texts(request, taps, response);
   mgcp::write_response(pending.text, response);
   io::log(LogLevel::info, "mgcp",
           "connection modified endpoint={} conn={} call={} trans={} remote={}",

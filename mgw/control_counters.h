@@ -60,6 +60,7 @@ struct ControlCounters {
   io::Counter ports_total;
   io::Counter ports_used;
   io::Counter transactions_remembered;
+  io::Counter taps;
 };
 
 }  // namespace mgw

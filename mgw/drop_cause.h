@@ -49,9 +49,10 @@ enum class DropCause : std::uint8_t {
   iuup_reserved_acknowledgement,
   iuup_not_initialised,  ///< data before the leg, or the one it goes to, was initialised
   no_buffer,             ///< no buffer was free for a copy
+  tap_overrun,           ///< a tap's copy: no buffer to spare, or its file's writer was behind
 };
 
-inline constexpr std::size_t kDropCauseCount = 33;
+inline constexpr std::size_t kDropCauseCount = 34;
 
 /// The cause as in metrics and logs, for example "unknown_source".
 [[nodiscard]] constexpr std::string_view to_string(DropCause cause) noexcept {
@@ -89,11 +90,12 @@ inline constexpr std::size_t kDropCauseCount = 33;
       "iuup_reserved_acknowledgement",
       "iuup_not_initialised",
       "no_buffer",
+      "tap_overrun",
   };
   return kNames[static_cast<std::size_t>(cause)];
 }
 
-static_assert(static_cast<std::size_t>(DropCause::no_buffer) + 1 == kDropCauseCount);
+static_assert(static_cast<std::size_t>(DropCause::tap_overrun) + 1 == kDropCauseCount);
 static_assert(rtp::kRtpMalformedCount == 5 && rtp::kRtcpMalformedCount == 4);
 static_assert(rtp::kConversionErrorCount == 5 && rtp::kIuupMalformedCount == 6);
 

@@ -7,6 +7,7 @@
 #include "mgcp/message.h"
 #include "mgw/leg.h"
 #include "mgw/port_pool.h"
+#include "mgw/tap.h"
 
 #include <cstdint>
 #include <memory>
@@ -40,6 +41,7 @@ struct Connection {
   io::SocketAddress local;         ///< where the RTP socket is bound
   io::SocketAddress announced;     ///< the address in the answer's SDP, port as `local`
   PortPool* ports = nullptr;       ///< where the pair came from
+  TapSet taps;                     ///< who is sent copies
   std::uint64_t last_command = 0;  ///< ticket of the last MDCX; it may still be under way
 
   /// Where RTP is sent; family none or port 0 when nothing is to be sent.

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <random>
 #include <stdexcept>
@@ -46,6 +47,12 @@ void raise_open_files_limit(std::uint32_t endpoints) {
             "the limit of open files ({}) is less than {} endpoints with two legs need ({})",
             limit.rlim_cur, endpoints, endpoints * kDescriptorsPerCall);
   }
+}
+
+/// What lies between the monotonic clock and the wall clock now.
+io::Duration unix_offset() {
+  return std::chrono::system_clock::now().time_since_epoch() -
+         std::chrono::steady_clock::now().time_since_epoch();
 }
 
 /// An address of the configuration, which was checked when it was loaded.
@@ -93,8 +100,10 @@ Gateway::Gateway(const conf::Config& config)
     io::log(LogLevel::notice, "io", "I/O backend {} with {} workers, as io_uring can't be had: {}",
             backend, workers_->workers(), selection->fallback_reason);
   }
+  taps_ = std::make_unique<TapRegistry>(config_, workers_->workers(), unix_offset);
+  taps_->start();
   control_ = std::make_unique<CallControl>(
-      CallControlParts{config_, clock_, sockets_, *workers_, front_, *random_});
+      CallControlParts{config_, clock_, sockets_, *workers_, front_, *random_, *taps_});
   notifier_ = std::make_unique<RestartNotifier>(config_, front_,
                                                 random_->next() % mgcp::kTransactionIdMax + 1);
   control_->on_response([this](const io::SocketAddress& agent, mgcp::TransactionId transaction_id,

@@ -46,6 +46,7 @@ class Gateway {
   io::KernelSocketFactory sockets_;
   std::unique_ptr<RandomSource> random_;
   AsioFront front_;
+  std::unique_ptr<TapRegistry> taps_;
   std::unique_ptr<WorkerPool> workers_;
   std::unique_ptr<CallControl> control_;
   std::unique_ptr<RestartNotifier> notifier_;

@@ -40,6 +40,12 @@ struct MediaDeviceInstall {
   std::vector<io::BoundSocket> sockets;
 };
 
+/// Another tap, or none, for an existing connection.
+struct MediaTap {
+  std::uint32_t slot = 0;
+  std::unique_ptr<Tap> tap;  ///< comes back as the one before
+};
+
 /// Travels to the worker and back. The worker takes the installs, fills `removed` and `audited`, or
 /// sets `error` (an errno), in which case nothing was changed.
 struct MediaCommand {
@@ -47,6 +53,7 @@ struct MediaCommand {
   std::vector<MediaDeviceInstall> devices;
   std::vector<MediaInstall> installs;
   std::vector<MediaUpdate> updates;
+  std::vector<MediaTap> taps;
   std::vector<std::uint32_t> removals;  ///< slots; done when the kernel has let go of their ports
   std::vector<std::uint32_t> audits;    ///< slots whose counters are wanted
 
@@ -54,6 +61,7 @@ struct MediaCommand {
   std::uint32_t sockets_closing = 0;                      ///< the command is done when this is 0
   std::vector<std::unique_ptr<MediaConnection>> removed;  ///< those of `removals` that existed
   std::vector<ConnectionCounters> audited;                ///< in the order of `audits`
+  std::vector<rtp::StreamList> audited_streams;           ///< likewise
 };
 
 /// What a worker tells.

@@ -9,6 +9,7 @@
 #include "mgw/forwarding_entry.h"
 #include "mgw/leg.h"
 #include "mgw/rtcp_reporting.h"
+#include "mgw/tap.h"
 #include "rtp/stream_statistics.h"
 #include "rtp/timeline.h"
 
@@ -68,6 +69,7 @@ struct MediaConnection {
   io::TimePoint last_activity;      ///< of the last accepted packet or command
   std::uint32_t notable_drops = 0;  ///< since the last report
   DropCause notable_cause = DropCause::unknown_source;
+  std::unique_ptr<Tap> tap;  ///< null as long as nobody listens
 
   /// The state of the counters now.
   [[nodiscard]] ConnectionCounters counters() const noexcept {

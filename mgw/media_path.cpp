@@ -67,7 +67,7 @@ bool keeps_announced_format(const ForwardingEntry& entry, const rtp::RtpHeader& 
 }  // namespace
 
 MediaPath::MediaPath(io::Backend& backend, io::BufferPool& pool) noexcept
-    : backend_(backend), pool_(pool) {
+    : backend_(backend), pool_(pool), taps_(backend, pool, counters_) {
   notable_.reserve(kNotableMax);
   failures_.reserve(kNotableMax);
 }
@@ -79,6 +79,7 @@ const io::SocketAddress& MediaPath::rtp_peer(const MediaConnection& connection) 
 }
 
 void MediaPath::forward(std::span<io::Datagram> received, io::TimePoint now) noexcept {
+  taps_.begin(now);
   counters_.received.add(received.size());
   for (io::Datagram& datagram : received) {
     forward_one(datagram, now);
@@ -158,6 +159,9 @@ void MediaPath::forward_rtp(std::uint32_t slot, MediaConnection& source, io::Dat
   if (!stranger_welcome && !accept_source(slot, source, packet.datagram, false, now)) {
     return;
   }
+  if (source.tap != nullptr) {
+    taps_.received(source, packet.datagram);
+  }
   count_received(source, packet, now);
   if (source.leg && !run_ingress(context, packet)) {
     return;
@@ -212,6 +216,9 @@ void MediaPath::emit_rtp(const LegContext& source, const Route& route,
     return;
   }
   if (found->leg) {
+    if (found->tap != nullptr && found->rtp_socket == io::SocketId()) {
+      taps_.to_device(*found, packet.datagram);
+    }
     found->leg->egress(target, std::move(packet));
     reschedule(route.slot, *found);
     return;
@@ -259,7 +266,7 @@ void MediaPath::send_rtp(const LegContext& context, io::Datagram&& datagram) noe
   target.rtp_sent.count(datagram.size);
   counters_.rtp_packets_sent.add();
   counters_.rtp_octets_sent.add(datagram.size);
-  send(target.rtp_socket, peer, std::move(datagram));
+  send(&target, target.rtp_socket, peer, std::move(datagram));
 }
 
 void MediaPath::forward_rtcp(std::uint32_t slot, MediaConnection& source, io::Datagram& datagram,
@@ -270,6 +277,9 @@ void MediaPath::forward_rtcp(std::uint32_t slot, MediaConnection& source, io::Da
   }
   if (!accept_source(slot, source, datagram, true, now)) {
     return;
+  }
+  if (source.tap != nullptr) {
+    taps_.received(source, datagram);
   }
   source.last_activity = now;
   source.rtcp_received.count(datagram.size);
@@ -337,7 +347,8 @@ void MediaPath::emit_rtcp(const MediaConnection& source, const Route& route,
   }
   target.rtcp_sent.count(datagram.size);
   counters_.rtcp_packets_sent.add();
-  send(target.entry.rtcp_mux ? target.rtp_socket : target.rtcp_socket, peer, std::move(datagram));
+  send(&target, target.entry.rtcp_mux ? target.rtp_socket : target.rtcp_socket, peer,
+       std::move(datagram));
 }
 
 bool MediaPath::accept_source(std::uint32_t slot, MediaConnection& source,
@@ -386,10 +397,10 @@ void MediaPath::send_keep_alive(std::uint32_t slot, MediaConnection& connection,
       return;
     }
   } else {
-    send_generated(connection.rtp_socket, rtp_peer(connection), keep_alive);
+    send_generated(connection.rtp_socket, rtp_peer(connection), keep_alive, &connection);
   }
   if (!entry.omit_rtcp && !entry.rtcp_mux) {
-    send_generated(connection.rtcp_socket, rtcp_peer(connection), keep_alive);
+    send_generated(connection.rtcp_socket, rtcp_peer(connection), keep_alive, &connection);
   }
 }
 
@@ -411,7 +422,7 @@ void MediaPath::send_own_rtcp(MediaConnection& connection,
   connection.rtcp_sent.count(compound.size());
   counters_.rtcp_packets_sent.add();
   send_generated(connection.entry.rtcp_mux ? connection.rtp_socket : connection.rtcp_socket,
-                 rtcp_peer(connection), compound);
+                 rtcp_peer(connection), compound, &connection);
 }
 
 void MediaPath::send_report(MediaConnection& connection, io::TimePoint now) noexcept {
@@ -443,10 +454,13 @@ bool MediaPath::copy(const io::Datagram& from, io::Datagram& to) noexcept {
   return true;
 }
 
-void MediaPath::send(const io::SocketId& socket, const io::SocketAddress& peer,
-                     io::Datagram&& datagram) noexcept {
+void MediaPath::send(const MediaConnection* connection, const io::SocketId& socket,
+                     const io::SocketAddress& peer, io::Datagram&& datagram) noexcept {
   datagram.socket = socket;
   datagram.peer = peer;
+  if (connection != nullptr && connection->tap != nullptr) {
+    taps_.sent(*connection, datagram);
+  }
   counters_.sent.add();
   backend_.send(std::move(datagram));
 }

@@ -10,6 +10,7 @@
 #include "mgw/drop_cause.h"
 #include "mgw/leg.h"
 #include "mgw/media_connection.h"
+#include "mgw/tap_port.h"
 #include "rtp/rtcp_rewrite.h"
 
 #include <array>
@@ -24,10 +25,11 @@ namespace mgw {
 /// received + copied + generated = sent + consumed + Σ dropped, between passes.
 struct MediaCounters {
   io::Counter received;   ///< datagrams from the backend
-  io::Counter copied;     ///< additional targets of fan-outs
+  io::Counter copied;     ///< additional targets of fan-outs, and copies for taps
   io::Counter generated;  ///< keep-alives, RTCP of our own, what legs and devices make themselves
   io::Counter sent;       ///< handed to the backend
-  io::Counter consumed;   ///< keep-alives, RTCP that ends here, what was for a leg or device itself
+  /// Keep-alives, RTCP that ends here, what was for a leg or device itself, copies in files.
+  io::Counter consumed;
   std::array<io::Counter, kDropCauseCount> dropped;
   io::Counter rtp_packets_received;  ///< accepted ones
   io::Counter rtp_octets_received;
@@ -37,6 +39,7 @@ struct MediaCounters {
   io::Counter rtcp_packets_sent;
   io::Counter rtcp_reports_received;  ///< SR and RR that ended here
   io::Counter rtcp_reports_sent;      ///< of our own, those with BYE too
+  io::Counter tapped;                 ///< copies that were sent to taps or queued for their files
   io::Counter connections;            ///< gauge
   io::Counter connection_timeouts;
   io::Counter leg_failures;  ///< peers that did not answer their leg's initialisation
@@ -61,15 +64,18 @@ class MediaPath {
   void inject(const LegContext& source, MediaPacket&& packet) noexcept;
   /// Sends a packet to the connection's peer, if that is known, and counts it.
   void send_rtp(const LegContext& target, io::Datagram&& datagram) noexcept;
-  /// Sends a packet that the gateway made itself to `peer` from `socket`. `bytes` is copied.
+  /// Sends a packet that the gateway made itself to `peer` from `socket`. `bytes` is copied. A
+  /// packet of `connection` alone is tapped as its tap wants.
   void send_generated(const io::SocketId& socket, const io::SocketAddress& peer,
-                      std::span<const std::byte> bytes) noexcept;
+                      std::span<const std::byte> bytes,
+                      const MediaConnection* connection = nullptr) noexcept;
   /// The same for RTP of the leg's own stream: counted as sent to the connection's peer.
   void send_leg_rtp(const LegContext& context, const io::SocketAddress& peer,
                     std::span<const std::byte> bytes) noexcept;
   /// A datagram made by a leg or device leaves from one of its own sockets.
   void send_generated(const io::SocketId& socket, const io::SocketAddress& peer,
-                      io::Datagram&& datagram) noexcept;
+                      io::Datagram&& datagram,
+                      const MediaConnection* connection = nullptr) noexcept;
   /// A free buffer as a datagram of no bytes yet behind kHeadroomBytes; without a buffer if there
   /// is none.
   [[nodiscard]] io::Datagram new_datagram() noexcept;
@@ -169,8 +175,9 @@ class MediaPath {
   template <typename Emit>
   void fan_out(std::span<const Route> routes, io::Datagram& datagram, Emit emit) noexcept;
   [[nodiscard]] bool copy(const io::Datagram& from, io::Datagram& to) noexcept;
-  void send(const io::SocketId& socket, const io::SocketAddress& peer,
-            io::Datagram&& datagram) noexcept;
+  /// The only way out: to `peer`, from a socket of `connection`, or of a device (null).
+  void send(const MediaConnection* connection, const io::SocketId& socket,
+            const io::SocketAddress& peer, io::Datagram&& datagram) noexcept;
   void drop(MediaConnection& connection, DropCause cause) noexcept;
   void drop_notable(std::uint32_t slot, MediaConnection& connection, DropCause cause) noexcept;
 
@@ -182,6 +189,7 @@ class MediaPath {
   std::vector<std::unique_ptr<MediaDevice>> devices_;
   io::TimerQueue leg_timers_;  // by slot; a connection knows which of its timers counts
   MediaCounters counters_;
+  TapPort taps_;
 
   /// Connections that are reported at once because of dropped packets or failed legs; more are
   /// counted, not named.

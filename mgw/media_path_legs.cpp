@@ -33,6 +33,9 @@ bool MediaPath::run_ingress(const LegContext& source, MediaPacket& packet) noexc
 void MediaPath::inject(const LegContext& source, MediaPacket&& packet) noexcept {
   counters_.generated.add();
   count_received(source.connection, packet, source.now);
+  if (source.connection.tap != nullptr && source.connection.rtp_socket == io::SocketId()) {
+    taps_.from_device(source.connection, packet.datagram);
+  }
   deliver(source, packet);
 }
 
@@ -44,7 +47,8 @@ io::Datagram MediaPath::new_datagram() noexcept {
 }
 
 void MediaPath::send_generated(const io::SocketId& socket, const io::SocketAddress& peer,
-                               std::span<const std::byte> bytes) noexcept {
+                               std::span<const std::byte> bytes,
+                               const MediaConnection* connection) noexcept {
   io::Datagram datagram = new_datagram();
   if (!datagram.buffer || peer.port() == 0 || peer.is_unspecified()) {
     return;
@@ -56,7 +60,7 @@ void MediaPath::send_generated(const io::SocketId& socket, const io::SocketAddre
   }
   datagram.size = static_cast<std::uint32_t>(bytes.size());
   std::memcpy(datagram.bytes().data(), bytes.data(), bytes.size());
-  send_generated(socket, peer, std::move(datagram));
+  send_generated(socket, peer, std::move(datagram), connection);
 }
 
 void MediaPath::send_leg_rtp(const LegContext& context, const io::SocketAddress& peer,
@@ -67,13 +71,14 @@ void MediaPath::send_leg_rtp(const LegContext& context, const io::SocketAddress&
   context.connection.rtp_sent.count(bytes.size());
   counters_.rtp_packets_sent.add();
   counters_.rtp_octets_sent.add(bytes.size());
-  send_generated(context.connection.rtp_socket, peer, bytes);
+  send_generated(context.connection.rtp_socket, peer, bytes, &context.connection);
 }
 
 void MediaPath::send_generated(const io::SocketId& socket, const io::SocketAddress& peer,
-                               io::Datagram&& datagram) noexcept {
+                               io::Datagram&& datagram,
+                               const MediaConnection* connection) noexcept {
   counters_.generated.add();
-  send(socket, peer, std::move(datagram));
+  send(connection, socket, peer, std::move(datagram));
 }
 
 std::uint32_t MediaPath::add_device(std::unique_ptr<MediaDevice> device) {

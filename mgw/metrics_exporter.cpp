@@ -77,6 +77,8 @@ void collect_control(const ControlCounters& control, Families& out) {
               control.transactions_refused.value());
   out.gauge("mgw_mgcp_transactions_remembered", "Transactions whose answers are kept for repeats.",
             control.transactions_remembered.value());
+  out.gauge("mgw_taps", "Addresses and files that packets of connections are copied to.",
+            control.taps.value());
 }
 
 std::string code_text(std::size_t index) {
@@ -132,7 +134,8 @@ void collect_media(const std::vector<WorkerView>& workers, Families& out) {
           "Datagrams received by the workers. received + copied + generated = sent + consumed + "
           "dropped.",
           &MediaCounters::received);
-  counter("mgw_datagrams_copied_total", "Additional copies for connections with several targets.",
+  counter("mgw_datagrams_copied_total",
+          "Additional copies for connections with several targets, and for taps.",
           &MediaCounters::copied);
   counter(
       "mgw_datagrams_generated_total",
@@ -141,8 +144,10 @@ void collect_media(const std::vector<WorkerView>& workers, Families& out) {
   counter("mgw_datagrams_sent_total", "Datagrams handed to the kernel for sending.",
           &MediaCounters::sent);
   counter("mgw_datagrams_consumed_total",
-          "Datagrams received that went no further: keep-alives, and what was for a leg itself.",
+          "Datagrams that went no further: keep-alives received, what was for a leg itself, and "
+          "copies written into capture files.",
           &MediaCounters::consumed);
+  counter("mgw_datagrams_tapped_total", "Copies that went to taps.", &MediaCounters::tapped);
   counter("mgw_rtp_packets_received_total", "RTP packets accepted.",
           &MediaCounters::rtp_packets_received);
   counter("mgw_rtp_octets_received_total", "Octets of the RTP packets accepted, headers included.",

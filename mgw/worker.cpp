@@ -68,6 +68,11 @@ void Worker::apply(std::unique_ptr<MediaCommand> command, io::TimePoint now) {
         entry_applied(update.slot, *connection, now);
       }
     }
+    for (MediaTap& tap : command->taps) {
+      if (MediaConnection* connection = media_.find(tap.slot); connection != nullptr) {
+        std::swap(connection->tap, tap.tap);
+      }
+    }
     for (const std::uint32_t slot : command->removals) {
       if (MediaConnection* leaving = media_.find(slot); leaving != nullptr) {
         media_.send_goodbye(*leaving, now);
@@ -81,6 +86,8 @@ void Worker::apply(std::unique_ptr<MediaCommand> command, io::TimePoint now) {
       const MediaConnection* connection = media_.find(slot);
       command->audited.push_back(connection != nullptr ? connection->counters()
                                                        : ConnectionCounters());
+      command->audited_streams.push_back(connection != nullptr ? connection->statistics.streams()
+                                                               : rtp::StreamList());
     }
   }
   if (command->sockets_closing == 0) {

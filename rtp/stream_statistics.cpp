@@ -16,7 +16,31 @@ constexpr std::uint32_t kDelayUnitsPerSecond = 65536;
 /// hold, a moved call), not a network that jitters: it becomes the new base and does not count.
 constexpr std::uint32_t kTransitStepSecondsMax = 10;
 
+std::uint32_t saturated(std::uint64_t value) noexcept {
+  constexpr std::uint64_t kMax = 0xffffffffU;
+  return static_cast<std::uint32_t>(std::min(value, kMax));
+}
+
+StreamSummary summary_of(const StreamStatistics& stream) noexcept {
+  const StatisticsTotals totals = stream.totals();
+  return {stream.ssrc(),
+          saturated(totals.received),
+          totals.octets,
+          saturated(totals.lost()),
+          saturated(totals.duplicates),
+          saturated(totals.reordered),
+          stream.jitter()};
+}
+
 }  // namespace
+
+void StreamSummary::add_earlier(const StreamSummary& earlier) noexcept {
+  received = saturated(std::uint64_t{received} + earlier.received);
+  octets += earlier.octets;
+  lost = saturated(std::uint64_t{lost} + earlier.lost);
+  duplicates = saturated(std::uint64_t{duplicates} + earlier.duplicates);
+  reordered = saturated(std::uint64_t{reordered} + earlier.reordered);
+}
 
 std::uint32_t to_rtp_ticks(io::TimePoint time, std::uint32_t clock_rate_hz) noexcept {
   const std::int64_t total = time.time_since_epoch().count();
@@ -229,8 +253,51 @@ void ConnectionStatistics::change_ssrc(std::uint32_t ssrc) noexcept {
     current_.set_clock_rate(clock_rate_hz_);
     return;
   }
-  finished_ += current_.totals();
+  if (current_.started()) {
+    finished_ += current_.totals();
+    remember_finished(summary_of(current_));
+  }
   current_.start(ssrc, clock_rate_hz_);
+}
+
+void ConnectionStatistics::remember_finished(const StreamSummary& summary) noexcept {
+  // One that came back is one stream, in the place that it has.
+  const std::uint32_t kept = std::min<std::uint32_t>(finished_count_, kFinishedStreamsMax);
+  for (std::uint32_t i = 0; i < kept; ++i) {
+    if (finished_streams_[i].ssrc == summary.ssrc) {
+      const StreamSummary earlier = std::exchange(finished_streams_[i], summary);
+      finished_streams_[i].add_earlier(earlier);
+      return;
+    }
+  }
+  finished_streams_[finished_count_ % kFinishedStreamsMax] = summary;
+  ++finished_count_;
+}
+
+StreamList ConnectionStatistics::streams() const noexcept {
+  StreamList list;
+  for (const StreamStatistics* stream : {&current_, &previous_}) {
+    if (stream->started()) {
+      list.streams[list.count++] = summary_of(*stream);
+    }
+  }
+  const std::size_t kept_apart = list.count;
+  const std::uint32_t kept = std::min<std::uint32_t>(finished_count_, kFinishedStreamsMax);
+  list.older = finished_count_ - kept;
+  for (std::uint32_t age = 1; age <= kept; ++age) {
+    const StreamSummary& finished =
+        finished_streams_[(finished_count_ - age) % kFinishedStreamsMax];
+    auto* const end = list.streams.begin() + kept_apart;
+    auto* const same = std::find_if(list.streams.begin(), end, [&](const StreamSummary& listed) {
+      return listed.ssrc == finished.ssrc;
+    });
+    if (same != end) {
+      same->add_earlier(finished);
+    } else {
+      list.streams[list.count++] = finished;
+    }
+  }
+  return list;
 }
 
 void ConnectionStatistics::on_packet(const RtpHeader& header, io::TimePoint now,

@@ -8,6 +8,7 @@
 #include "rtp/rtcp_packet.h"
 #include "rtp/rtp_header.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -132,9 +133,35 @@ class StreamStatistics {
 
 static_assert(sizeof(StreamStatistics) <= 128, "two of these are kept per connection");
 
+/// Finished SSRCs of a connection that are remembered one by one: a call with more hand-overs than
+/// that is rare, and its older ones are still in the sum.
+inline constexpr std::size_t kFinishedStreamsMax = 8;
+
+/// What is told of one SSRC. Counts stop at their largest value.
+struct StreamSummary {
+  std::uint32_t ssrc = 0;
+  std::uint32_t received = 0;  ///< Packets, duplicates included.
+  std::uint64_t octets = 0;    ///< Payload octets, as in StatisticsTotals.
+  std::uint32_t lost = 0;
+  std::uint32_t duplicates = 0;
+  std::uint32_t reordered = 0;
+  std::uint32_t jitter = 0;  ///< In timestamp units, as of its last packet.
+  /// Adds what the same SSRC did at another time, before this.
+  void add_earlier(const StreamSummary& earlier) noexcept;
+};
+
+static_assert(sizeof(StreamSummary) == 32, "kFinishedStreamsMax of these are kept per connection");
+
+/// The SSRCs of a connection, the one that sends now first, then from newest to oldest.
+struct StreamList {
+  std::array<StreamSummary, kFinishedStreamsMax + 2> streams{};
+  std::size_t count = 0;    ///< Entries in use.
+  std::uint32_t older = 0;  ///< SSRCs (or turns of one) that are not listed any more.
+};
+
 /// Statistics of all that a connection received: the sum over its SSRCs, of which the current and
 /// the one before it are kept apart, so that a late packet of the old SSRC, or two that alternate,
-/// are counted right.
+/// are counted right. Of the last kFinishedStreamsMax before these a summary is kept.
 class ConnectionStatistics {
  public:
   explicit ConnectionStatistics(std::uint32_t clock_rate_hz = 8000) noexcept
@@ -151,6 +178,8 @@ class ConnectionStatistics {
 
   /// Sum over all SSRCs.
   [[nodiscard]] StatisticsTotals totals() const noexcept;
+  /// The SSRCs one by one.
+  [[nodiscard]] StreamList streams() const noexcept;
   /// Jitter of the current SSRC in timestamp units; 0 before the first packet.
   [[nodiscard]] std::uint32_t jitter() const noexcept { return current_.jitter(); }
   /// Timestamp errors of what came in ("TI").
@@ -167,13 +196,16 @@ class ConnectionStatistics {
 
  private:
   void change_ssrc(std::uint32_t ssrc) noexcept;
+  void remember_finished(const StreamSummary& summary) noexcept;
 
   StreamStatistics current_;
   StreamStatistics previous_;
   StatisticsTotals finished_;
+  std::array<StreamSummary, kFinishedStreamsMax> finished_streams_{};  // a ring
   TimestampCheck check_;
   std::uint32_t clock_rate_hz_;
   std::uint32_t ssrc_changes_ = 0;
+  std::uint32_t finished_count_ = 0;  // summaries ever put into the ring
 };
 
 }  // namespace rtp

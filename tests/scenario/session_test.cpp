@@ -407,6 +407,39 @@ TEST_CASE("an audit tells what a connection is and has counted") {
   CHECK(list.parameter("A").find("PCMU") != std::string::npos);
 }
 
+TEST_CASE("an audit tells of each SSRC that a connection received, when it is asked to") {
+  Scene scene;
+  const Call call(scene);
+  for (const std::uint32_t ssrc : {0x11U, 0x22U, 0x33U}) {
+    call.a.peer->ssrc = ssrc;
+    call.a.peer->stream(ssrc & 0xfU, 8);
+    scene.run_for(200ms);
+  }
+  const auto ask = [&](std::string_view items) {
+    return scene.world
+        .command(scene.agent, "AUCX", kEndpoint,
+                 fmt::format("I: {}\r\nF: {}\r\n", call.a.connection, items))
+        .text;
+  };
+  CHECK(ask("P").find("X-Mgw-Streams") == std::string::npos);
+  const std::string text = ask("P, x-mgw-streams");
+  std::size_t at = 0;
+  for (const std::string_view line : {"SSRC=00000033, PR=3, OR=99, PL=0, DU=0, RO=0, JI=",
+                                      "SSRC=00000022, PR=2, OR=66, PL=0, DU=0, RO=0, JI=",
+                                      "SSRC=00000011, PR=1, OR=33, PL=0, DU=0, RO=0, JI="}) {
+    at = text.find(fmt::format("X-Mgw-Streams: {}", line), at);
+    CHECK(at != std::string::npos);
+  }
+  for (std::uint32_t ssrc = 0x100; ssrc < 0x180; ++ssrc) {
+    call.a.peer->ssrc = ssrc;
+    call.a.peer->send_packet(8);
+  }
+  scene.run_for(200ms);
+  const std::string many = ask("X-Mgw-Streams");
+  CHECK(many.find("X-Mgw-Streams: OLDER=121\r\n") != std::string::npos);
+  CHECK(many.size() < 1400);
+}
+
 TEST_CASE("a worker that can't take the sockets over has the leg undone, the call goes on") {
   sim::WorldOptions options;
   options.plane.sockets_max = 5;

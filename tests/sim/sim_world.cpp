@@ -17,6 +17,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
+/// Virtual time begins on 1 January 2020, for capture files.
+constexpr auto kUnixOffset = std::chrono::seconds(1'577'836'800);
+
 /// Rounds of all actors at one instant; more would mean that somebody never comes to rest.
 constexpr int kRoundsMax = 100'000;
 
@@ -57,9 +60,10 @@ SimWorld::SimWorld(const conf::Config& config, const WorldOptions& options)
       sender_(mgcp_socket_),
       gateway_random_(options.seed * 4 + 3),
       sockets_(network_, address(kGatewayHost, 0), address(kGatewayHost6, 0)),
+      taps_(config_, options.plane.workers, [] { return io::Duration(kUnixOffset); }),
       plane_(network_, options.seed * 4 + 4, options.plane),
-      control_(std::make_unique<mgw::CallControl>(
-          mgw::CallControlParts{config_, clock_, sockets_, plane_, sender_, gateway_random_})),
+      control_(std::make_unique<mgw::CallControl>(mgw::CallControlParts{
+          config_, clock_, sockets_, plane_, sender_, gateway_random_, taps_})),
       next_tick_(clock_.now() + 1s) {
   log_errors_only();
   network_.default_link().delay = 1ms;
@@ -217,6 +221,7 @@ void SimWorld::check_end() {
   CHECK(ports_used() == 0);
   CHECK(gateway_sockets() == 0);
   CHECK(plane_.imbalances() == 0);
+  CHECK(taps_.active() == 0);
   for (std::uint32_t worker = 0; worker < plane_.workers(); ++worker) {
     CHECK(balances(plane_.counters(worker)));
     CHECK(plane_.counters(worker).connections.value() == 0);

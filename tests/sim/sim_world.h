@@ -5,6 +5,7 @@
 #include "conf/config.h"
 #include "io/sim_network.h"
 #include "mgw/call_control.h"
+#include "mgw/tap_registry.h"
 #include "tests/sim/call_agent.h"
 #include "tests/sim/rtp_peer.h"
 #include "tests/sim/sim_plane.h"
@@ -72,6 +73,7 @@ class SimWorld {
   [[nodiscard]] io::SimClock& clock() noexcept { return clock_; }
   [[nodiscard]] io::SimRandom& random() noexcept { return random_; }
   [[nodiscard]] SimPlane& plane() noexcept { return plane_; }
+  [[nodiscard]] mgw::TapRegistry& taps() noexcept { return taps_; }
   [[nodiscard]] mgw::CallControl& control() noexcept { return *control_; }
   [[nodiscard]] const io::SocketAddress& gateway() const noexcept { return mgcp_address_; }
   [[nodiscard]] Trace& trace() noexcept { return trace_; }
@@ -127,6 +129,7 @@ class SimWorld {
   Sender sender_;
   Random gateway_random_;
   io::SimSocketFactory sockets_;
+  mgw::TapRegistry taps_;
   SimPlane plane_;
   std::unique_ptr<mgw::CallControl> control_;
   io::TimePoint next_tick_;

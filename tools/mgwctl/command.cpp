@@ -135,6 +135,8 @@ tl::expected<std::string, std::string> write_command(const Command& command,
   request.signals = if_given(command.signals);
   add_parameter(request, "M", command.mode);
   add_parameter(request, "X-Osmux", command.osmux);
+  const std::string tap = fmt::format("{}", fmt::join(command.tap, " "));
+  add_parameter(request, "X-Mgw-Tap", tap);
   add_parameter(request, "F", command.requested_info);
   add_parameter(request, "RM", command.restart_method);
   std::string description;

@@ -27,6 +27,7 @@ struct Command {
   std::string remote;                          ///< where the gateway shall send to, HOST:PORT
   std::uint32_t ptime_ms = 0;                  ///< 0 = not said
   std::string osmux;                           ///< circuit id or "*"
+  std::vector<std::string> tap;                ///< words of X-Mgw-Tap, sent as they are
   bool ignore_call_id = false;                 ///< X-Osmo-IGN: C
   std::string requested_info;                  ///< F: of AUEP and AUCX, e.g. "I,C"
   std::string restart_method;                  ///< RM: of RSIP

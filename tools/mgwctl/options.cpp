@@ -32,6 +32,9 @@ void add_connection_options(CLI::App& app, Command& command) {
   app.add_option("--remote,-r", command.remote, "Where the gateway shall send to, HOST:PORT");
   app.add_option("--ptime", command.ptime_ms, "Packet duration, ms")->check(CLI::Range(1U, 1000U));
   app.add_option("--osmux", command.osmux, "Osmux circuit id, or *");
+  app.add_option("--tap", command.tap, "X-Mgw-Tap, e.g. 'both pcap call.pcap'")
+      ->expected(1)
+      ->allow_extra_args(false);
   app.add_flag("--ignore-call-id", command.ignore_call_id, "X-Osmo-IGN: C");
 }
 
@@ -69,6 +72,19 @@ void add_call_verbs(CLI::App& app, VerbCommand& crcx, VerbCommand& mdcx, VerbCom
   remove->add_option("-i,--connection-id", dlcx.command.connection_id, "Connection (default: all)");
 }
 
+// An MDCX that says nothing but what is to be copied.
+void add_tap(CLI::App& app, VerbCommand& tap) {
+  CLI::App* command = add_verb(app, tap, mgcp::Verb::mdcx, "tap",
+                               "Copy a connection's packets to an address or into a file, or stop "
+                               "that");
+  command->add_option("endpoint", tap.command.endpoint, "Endpoint")->required();
+  command->add_option("connection", tap.command.connection_id, "Connection")->required();
+  command
+      ->add_option("tap", tap.command.tap,
+                   "in|out|both udp HOST:PORT, in|out|both pcap FILE, [in|out|both] off")
+      ->required();
+}
+
 void add_other_verbs(CLI::App& app, VerbCommand& auep, VerbCommand& aucx, VerbCommand& rqnt,
                      VerbCommand& rsip) {
   CLI::App* audit = add_verb(app, auep, mgcp::Verb::auep, "auep", "Audit an endpoint");
@@ -80,7 +96,7 @@ void add_other_verbs(CLI::App& app, VerbCommand& auep, VerbCommand& aucx, VerbCo
   audit_connection->add_option("-i,--connection-id", aucx.command.connection_id, "Connection")
       ->required();
   audit_connection->add_option("--info", aucx.command.requested_info,
-                               "What to ask for, e.g. C,M,P,LC");
+                               "What to ask for, e.g. C,M,P,LC,X-Mgw-Streams,X-Mgw-Tap");
 
   CLI::App* request = add_verb(app, rqnt, mgcp::Verb::rqnt, "rqnt", "Request signals");
   add_endpoint(*request, rqnt.command, true);
@@ -107,9 +123,10 @@ std::variant<Options, int> parse_command_line(int count, const char* const* argu
   app.add_flag("--json", options.json, "One JSON object instead of text");
   app.require_subcommand(1);
   app.fallthrough();
-  std::array<VerbCommand, 7> verbs;
+  std::array<VerbCommand, 8> verbs;
   add_call_verbs(app, verbs[0], verbs[1], verbs[2]);
   add_other_verbs(app, verbs[3], verbs[4], verbs[5], verbs[6]);
+  add_tap(app, verbs[7]);
   CLI::App* raw = app.add_subcommand("raw", "Send a message as it is and print what comes back");
   raw->add_option("message", options.raw_message,
                   "The message, \\n for line ends (default: standard input)");

@@ -30,6 +30,9 @@ conf::Config fuzz_config(std::uint8_t choice) {
   options.keep_alive.mode = conf::KeepAlive::Mode::once;
   options.sdp.single_codec = (choice & 32U) != 0;
   options.force_realloc = (choice & 64U) != 0;
+  // The peers' network and our own: copies to ourselves must be refused by the port.
+  config.taps.udp_allow = {conf::IpNetwork::parse("203.0.0.0/16").value(),
+                           conf::IpNetwork::parse("192.0.2.0/24").value()};
   options.connection_timeout = std::chrono::seconds((choice & 128U) != 0 ? 1 : 0);
   return config;
 }

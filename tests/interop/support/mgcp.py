@@ -9,9 +9,10 @@ from support.ports import family_of
 from support.waiting import PATIENCE
 
 ANSWER_SECONDS = 5
-# The parameter lines that the suite's decoder knows.
+# The parameter lines that the suite's decoder knows, and ours for those who ask for them.
 PARAMETER = re.compile(
-    r"^(B|C|I|N|X|L|M|R|S|D|O|P|E|Z|Q|T|A|RC|LC|ES|RM|RD|PL|MD|X-Osmo-CP|X-Osmo-IGN|X-Osmux): "
+    r"^(B|C|I|N|X|L|M|R|S|D|O|P|E|Z|Q|T|A|RC|LC|ES|RM|RD|PL|MD|X-Osmo-CP|X-Osmo-IGN|X-Osmux|"
+    r"X-Mgw-Tap|X-Mgw-Streams): "
     r"(.*)$", re.IGNORECASE)
 _transactions = itertools.count(1)
 

@@ -214,12 +214,13 @@ TEST_CASE("acknowledged transactions are read as ranges, and nonsense among them
 }
 
 TEST_CASE("requested items of AUEP are read as a set") {
-  const auto request = parse("AUEP 1 a@b MGCP 1.0\nF: A, i,RC,Es ,bogus,\n");
+  const auto request = parse("AUEP 1 a@b MGCP 1.0\nF: A, i,RC,Es ,bogus,x-mgw-streams\n");
   REQUIRE(request);
   CHECK(request->requested_info.has(mgcp::RequestedItem::capabilities));
   CHECK(request->requested_info.has(mgcp::RequestedItem::connection_id));
   CHECK(request->requested_info.has(mgcp::RequestedItem::remote_description));
   CHECK(request->requested_info.has(mgcp::RequestedItem::event_states));
+  CHECK(request->requested_info.has(mgcp::RequestedItem::streams));
   CHECK_FALSE(request->requested_info.has(mgcp::RequestedItem::call_id));
   CHECK(parse("AUEP 1 a@b MGCP 1.0\nF: bogus\n")->requested_info.empty());
 }

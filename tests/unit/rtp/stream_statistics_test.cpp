@@ -363,3 +363,66 @@ TEST_CASE("a timestamp that wraps stays on the grid") {
   check.on_packet(1, 2, 100, false, kTicks);
   CHECK(check.errors() == 0);
 }
+
+TEST_CASE("each SSRC of a connection is told of on its own, the newest first, and all in the sum") {
+  ConnectionStatistics statistics;
+  for (std::uint32_t ssrc = 1; ssrc <= 4; ++ssrc) {
+    for (std::uint32_t i = 0; i < ssrc; ++i) {
+      // Every second number is missing.
+      statistics.on_packet(header_of(ssrc, static_cast<int>(2 * i), 2 * i * kTicks),
+                           at(40ms * static_cast<int>(i)), kTicks);
+    }
+  }
+  const rtp::StreamList list = statistics.streams();
+  REQUIRE(list.count == 4);
+  CHECK(list.older == 0);
+  std::uint64_t received = 0;
+  std::uint64_t octets = 0;
+  std::uint64_t lost = 0;
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    CHECK(list.streams[i].ssrc == 4 - i);
+    CHECK(list.streams[i].received == 4 - i);
+    CHECK(list.streams[i].lost == 3 - i);
+    received += list.streams[i].received;
+    octets += list.streams[i].octets;
+    lost += list.streams[i].lost;
+  }
+  CHECK(statistics.totals().received == received);
+  CHECK(statistics.totals().octets == octets);
+  CHECK(statistics.totals().lost() == lost);
+}
+
+TEST_CASE("an SSRC that comes back is one stream") {
+  ConnectionStatistics statistics;
+  int sequence = 0;
+  for (const std::uint32_t ssrc : {1U, 2U, 1U, 2U, 3U, 1U, 4U, 5U, 2U}) {
+    statistics.on_packet(header_of(ssrc, sequence, 0), at(0ms), kTicks);
+    ++sequence;
+  }
+  const rtp::StreamList list = statistics.streams();
+  REQUIRE(list.count == 5);
+  CHECK(list.streams[0].ssrc == 2);
+  CHECK(list.streams[0].received == 3);
+  CHECK(list.streams[1].ssrc == 5);
+  std::uint64_t received = 0;
+  for (std::size_t i = 0; i < list.count; ++i) {
+    received += list.streams[i].received;
+    CHECK((list.streams[i].ssrc != 1 || list.streams[i].received == 3));
+  }
+  CHECK(received == 9);
+}
+
+TEST_CASE("the list of SSRCs is bounded: of many the newest are told and the others counted") {
+  ConnectionStatistics statistics;
+  constexpr std::uint32_t kMany = 1000;
+  for (std::uint32_t ssrc = 1; ssrc <= kMany; ++ssrc) {
+    statistics.on_packet(header_of(ssrc, 7, 0), at(0ms), kTicks);
+  }
+  const rtp::StreamList list = statistics.streams();
+  REQUIRE(list.count == rtp::kFinishedStreamsMax + 2);
+  CHECK(list.older == kMany - list.count);
+  for (std::uint32_t i = 0; i < list.count; ++i) {
+    CHECK(list.streams[i].ssrc == kMany - i);
+  }
+  CHECK(statistics.totals().received == kMany);
+}

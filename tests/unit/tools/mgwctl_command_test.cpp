@@ -51,6 +51,17 @@ TEST_CASE("CRCX with a remote address describes its codecs") {
   CHECK(request.sdp->codecs[2].clock_rate_hz == 16000);
 }
 
+TEST_CASE("a tap is an MDCX that says nothing else") {
+  Command command;
+  command.verb = mgcp::Verb::mdcx;
+  command.endpoint = "rtpbridge/1@mgw";
+  command.connection_id = "1A";
+  command.tap = {"both", "pcap", "call.pcap"};
+  CHECK(text_of(command) ==
+        "MDCX 77 rtpbridge/1@mgw MGCP 1.0\r\nI: 1A\r\nX-Mgw-Tap: both pcap call.pcap\r\n");
+  CHECK(read(text_of(command)).tap.file == "call.pcap");
+}
+
 TEST_CASE("CRCX without a remote address names its codecs in the options") {
   Command command;
   command.verb = mgcp::Verb::crcx;

@@ -83,6 +83,17 @@ TEST_CASE("mgwctl's verbs take their options, before and after the verb") {
   CHECK(std::get<mgwctl::Options>(control({"status"})).action == mgwctl::Action::status);
 }
 
+TEST_CASE("mgwctl tap is a command about one connection") {
+  const auto parsed = control({"tap", "rtpbridge/1@mgw", "1A", "both", "udp", "[::1]:5000"});
+  REQUIRE(std::holds_alternative<mgwctl::Options>(parsed));
+  const mgwctl::Command& command = std::get<mgwctl::Options>(parsed).command;
+  CHECK(command.verb == mgcp::Verb::mdcx);
+  CHECK(command.endpoint == "rtpbridge/1@mgw");
+  CHECK(command.connection_id == "1A");
+  CHECK(command.tap == std::vector<std::string>{"both", "udp", "[::1]:5000"});
+  CHECK(std::get<int>(control({"tap", "rtpbridge/1@mgw", "1A"})) == 2);
+}
+
 TEST_CASE("mgwctl's wrong usage has exit status 2, asking for help 0") {
   CHECK(std::get<int>(control({"--help"})) == 0);
   CHECK(std::get<int>(control({})) == 2);

@@ -1,0 +1,53 @@
+// Taps of connections (X-Mgw-Tap).
+
+#include "io/log.h"
+#include "mgw/call_control.h"
+
+#include <fmt/format.h>
+
+namespace mgw {
+
+CallControl::Error CallControl::apply_tap(const mgcp::Request& request, Connection& connection) {
+  TapSet taps = TapRegistry::within_family(connection.taps, connection.local);
+  if (request.tap.state != mgcp::TapParameter::State::absent) {
+    auto applied = parts_.taps.apply(request.tap, taps, connection.local);
+    if (!applied) {
+      return applied.error();
+    }
+    taps = std::move(*applied);
+  }
+  if (taps != connection.taps) {
+    io::log(io::LogLevel::notice, "tap", "tapped conn={} to=\"{}\"", connection.id_text(),
+            fmt::join(tap_texts(taps), ", "));
+  }
+  connection.taps = std::move(taps);
+  return std::nullopt;
+}
+
+void CallControl::append_tap(std::uint32_t worker, const Connection& before, const Connection& now,
+                             MediaCommand& command) {
+  if (now.taps == before.taps && (now.taps.empty() || now.local == before.local)) {
+    return;
+  }
+  command.taps.push_back({now.slot, parts_.taps.make_tap(now.taps, worker, now.local)});
+}
+
+void CallControl::mark_commanded(MediaCommand& command, const mgcp::Request& request,
+                                 const Connection& connection) const {
+  using State = mgcp::TapParameter::State;
+  const bool only_tap = request.tap.state != State::absent && !request.sdp &&
+                        !request.local_options &&
+                        request.mode.state == mgcp::ModeParameter::State::absent;
+  if (only_tap) {
+    return;
+  }
+  for (MediaUpdate& update : command.updates) {
+    if (update.slot == connection.slot) {
+      update.entry.commanded = true;
+      update.entry.new_description = request.sdp.has_value();
+      update.entry.keep_alive_now = keeps_alive(connection);
+    }
+  }
+}
+
+}  // namespace mgw
