@@ -49,6 +49,24 @@ constexpr std::array<KnownCodec, 8> kOptionCodecs{{{0, "PCMU", 8000, 1},
                                                    {112, "AMR", 8000, 1},
                                                    {113, "AMR-WB", 16000, 1}}};
 
+/// Takes a parameter's value off the front of `rest`, where no blank is.
+std::string_view take_value(std::string_view& rest) noexcept {
+  if (rest.starts_with('"')) {
+    rest.remove_prefix(1);
+    return text::trim(text::take_until(rest, '"'));
+  }
+  // A list may be written with blanks after its commas: `mode-set=0, 2, 4`.
+  std::size_t end = 0;
+  char previous = '\0';
+  while (end < rest.size() && rest[end] != ';' && (!text::is_blank(rest[end]) || previous == ',')) {
+    previous = text::is_blank(rest[end]) ? previous : rest[end];
+    ++end;
+  }
+  const std::string_view value = text::trim(rest.substr(0, end));
+  rest.remove_prefix(end);
+  return value;
+}
+
 /// Takes the next parameter off the front of `rest`; nothing at the end.
 std::optional<FormatParameter> take_parameter(std::string_view& rest) noexcept {
   const auto is_separator = [](char c) { return c == ';' || text::is_blank(c); };
@@ -75,25 +93,8 @@ std::optional<FormatParameter> take_parameter(std::string_view& rest) noexcept {
   }
   rest.remove_prefix(1);
   skip_blanks();
-  // A list may be written with blanks after its commas: `mode-set=0, 2, 4`.
-  end = 0;
-  char previous = '\0';
-  while (end < rest.size() && rest[end] != ';' && (!text::is_blank(rest[end]) || previous == ',')) {
-    previous = text::is_blank(rest[end]) ? previous : rest[end];
-    ++end;
-  }
-  parameter.value = text::trim(rest.substr(0, end));
-  rest.remove_prefix(end);
+  parameter.value = take_value(rest);
   return parameter;
-}
-
-bool is_amr(const Codec& codec) noexcept {
-  return is_codec(codec, "AMR") || is_codec(codec, "AMR-WB");
-}
-
-bool same_format(const Codec& left, const Codec& right) noexcept {
-  return text::equal_ignoring_case(left.name, right.name) &&
-         left.clock_rate_hz == right.clock_rate_hz && left.channels == right.channels;
 }
 
 }  // namespace
@@ -140,14 +141,34 @@ bool is_iuup(const Codec& codec) noexcept {
   return is_codec(codec, "VND.3GPP.IUFP");
 }
 
+bool is_amr(const Codec& codec) noexcept {
+  return is_codec(codec, "AMR") || is_codec(codec, "AMR-WB");
+}
+
+AmrPacking amr_packing(const Codec& codec) noexcept {
+  AmrPacking packing;
+  packing.crc = codec.parameter("crc") == "1";
+  packing.robust_sorting = codec.parameter("robust-sorting") == "1";
+  packing.interleaved = codec.parameter("interleaving").has_value();
+  packing.octet_aligned = codec.octet_align().value_or(false) || !packing.is_plain();
+  return packing;
+}
+
+bool same_encoding(const Codec& left, const Codec& right) noexcept {
+  return text::equal_ignoring_case(left.name, right.name) &&
+         left.clock_rate_hz == right.clock_rate_hz && left.channels == right.channels;
+}
+
 bool same_codec(const Codec& left, const Codec& right) noexcept {
-  return same_format(left, right) && (!is_amr(left) || left.octet_align().value_or(false) ==
-                                                           right.octet_align().value_or(false));
+  return same_encoding(left, right) && (!is_amr(left) || amr_packing(left) == amr_packing(right));
 }
 
 bool convertible_codec(const Codec& left, const Codec& right) noexcept {
-  return same_format(left, right) || (is_amr(left) && is_iuup(right)) ||
-         (is_iuup(left) && is_amr(right));
+  if ((is_amr(left) && is_iuup(right)) || (is_iuup(left) && is_amr(right))) {
+    return amr_packing(is_iuup(left) ? right : left).is_plain();
+  }
+  return same_codec(left, right) || (same_encoding(left, right) && amr_packing(left).is_plain() &&
+                                     amr_packing(right).is_plain());
 }
 
 std::uint32_t frame_duration_ms(const Codec& codec) noexcept {

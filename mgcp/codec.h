@@ -27,9 +27,9 @@ struct Codec {
 
   friend bool operator==(const Codec&, const Codec&) = default;
 
-  /// The value of a format parameter by name (any case), without surrounding blanks; a parameter
-  /// without `=` gives an empty value; nothing if absent. The first of several with one name
-  /// counts.
+  /// The value of a format parameter by name (any case), without surrounding blanks and quotes; a
+  /// parameter without `=` gives an empty value; nothing if absent. The first of several with one
+  /// name counts.
   [[nodiscard]] std::optional<std::string_view> parameter(
       std::string_view parameter_name) const noexcept;
   /// `octet-align` as written (RFC 4867): true for 1, false for 0, nothing if absent or another
@@ -52,8 +52,8 @@ struct FormatParameter {
   friend bool operator==(const FormatParameter&, const FormatParameter&) = default;
 };
 
-/// Splits an fmtp text at `;` and blanks into its parameters, in order, blanks around `=`
-/// tolerated.
+/// Splits an fmtp text at `;` and blanks into its parameters, in order. Blanks around `=` are
+/// tolerated, and so are double quotes around a value, which may then contain separators.
 [[nodiscard]] std::vector<FormatParameter> format_parameters(std::string_view fmtp);
 
 /// True if the name matches without regard to case.
@@ -65,11 +65,31 @@ struct FormatParameter {
 /// `VND.3GPP.IUFP`: the connection speaks IuUP (3GPP TS 29.415).
 [[nodiscard]] bool is_iuup(const Codec& codec) noexcept;
 
-/// Equal name, clock rate and channels and, for AMR and AMR-WB, equal octet-align (absent counts as
-/// 0, RFC 4867). Payload types are not compared. Packets need nothing but another payload type
-/// between the two.
+/// AMR or AMR-WB (RFC 4867).
+[[nodiscard]] bool is_amr(const Codec& codec) noexcept;
+
+/// How the frames of an AMR or AMR-WB codec lie in a payload (RFC 4867 section 8.1).
+struct AmrPacking {
+  bool octet_aligned = false;   ///< absent counts as bandwidth-efficient; the others imply it
+  bool crc = false;             ///< each frame has a CRC
+  bool robust_sorting = false;  ///< the octets of the frames alternate
+  bool interleaved = false;     ///< frames of several packets are mixed, behind one more octet
+  friend bool operator==(const AmrPacking&, const AmrPacking&) = default;
+
+  /// True if it is one of the two packings between which the gateway converts.
+  [[nodiscard]] bool is_plain() const noexcept { return !crc && !robust_sorting && !interleaved; }
+};
+
+/// The packing that the codec's format parameters ask for; of no meaning for other codecs.
+[[nodiscard]] AmrPacking amr_packing(const Codec& codec) noexcept;
+
+/// Equal name, clock rate and channels. Payload types and format parameters are not compared.
+[[nodiscard]] bool same_encoding(const Codec& left, const Codec& right) noexcept;
+/// As same_encoding and, for AMR and AMR-WB, equal packing. Which modes a side may send (mode-set)
+/// is no difference: there is no transcoding that could help.
 [[nodiscard]] bool same_codec(const Codec& left, const Codec& right) noexcept;
-/// As same_codec, but octet-align may differ, and AMR converts to and from VND.3GPP.IUFP at any
+/// As same_codec, but one side's AMR may be octet-aligned and the other's bandwidth-efficient (none
+/// with CRC, robust sorting or interleaving), and both convert to and from VND.3GPP.IUFP at any
 /// rate.
 [[nodiscard]] bool convertible_codec(const Codec& left, const Codec& right) noexcept;
 

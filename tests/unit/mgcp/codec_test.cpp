@@ -3,7 +3,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <iterator>
 #include <string>
+#include <utility>
+#include <vector>
 
 using mgcp::Codec;
 
@@ -24,6 +28,51 @@ TEST_CASE("format parameters are found however phones write them") {
         "mode-set=0, 2, 4; octet-align=1", "crc;octet-align=1", "octet-align=1;octet-align=0"}) {
     CAPTURE(fmtp);
     CHECK(make_codec("AMR/8000", fmtp).octet_align() == true);
+  }
+}
+
+TEST_CASE("values in quotes are read without them, separators inside included") {
+  for (const char* fmtp :
+       {"octet-align=\"1\"", "mode-set=\"0,2; 4\";octet-align=1", "octet-align = \" 1 \" ; x",
+        "x=\"\" octet-align=1", "mode-set=\"0 2\" octet-align=\"1"}) {
+    CAPTURE(fmtp);
+    CHECK(make_codec("AMR/8000", fmtp).octet_align() == true);
+  }
+  CHECK(make_codec("AMR", "mode-set=\"0,2; octet-align=1\"").parameter("mode-set") ==
+        std::string_view("0,2; octet-align=1"));
+  CHECK_FALSE(make_codec("AMR", "mode-set=\"0,2; octet-align=1\"").octet_align());
+  CHECK(make_codec("AMR", "x=\"").parameter("x") == std::string_view());
+}
+
+TEST_CASE("parameters are found in every order, separator, spacing and letter case") {
+  const std::vector<std::pair<std::string, std::string>> parameters = {{"octet-align", "1"},
+                                                                       {"mode-set", "0,2,4,7"},
+                                                                       {"mode-change-period", "2"},
+                                                                       {"tw-ts-006", "1"},
+                                                                       {"max-red", "0"}};
+  for (const char* separator : {";", "; ", " ;", " ; ", " ", "  ", "\t", ";;"}) {
+    for (const char* equals : {"=", " =", "= ", " = "}) {
+      for (std::size_t first = 0; first < parameters.size(); ++first) {
+        for (const bool upper : {false, true}) {
+          std::string fmtp;
+          for (std::size_t i = 0; i < parameters.size(); ++i) {
+            const auto& [name, value] = parameters[(first + i) % parameters.size()];
+            fmtp += (i == 0 ? "" : separator) + name + equals + value;
+          }
+          if (upper) {
+            std::transform(fmtp.begin(), fmtp.end(), fmtp.begin(), [](char c) {
+              return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+            });
+          }
+          CAPTURE(fmtp);
+          const Codec codec = make_codec("AMR/8000", fmtp);
+          for (const auto& [name, value] : parameters) {
+            CHECK(codec.parameter(name) == std::string_view(value));
+          }
+          CHECK(mgcp::format_parameters(fmtp).size() == parameters.size());
+        }
+      }
+    }
   }
 }
 
@@ -72,6 +121,49 @@ TEST_CASE("octet-align tells AMR codecs apart, absent counts as bandwidth-effici
   CHECK_FALSE(same_codec(make_codec("AMR-WB/16000", "octet-align=1"), make_codec("AMR-WB/16000")));
 }
 
+TEST_CASE("CRC, robust sorting and interleaving imply octets, and nothing converts them") {
+  const char* const kPlain[] = {
+      "",          "octet-align=0",    "octet-align=1",
+      "crc=0",     "robust-sorting=0", "crc=0; robust-sorting=0; octet-align=1",
+      "mode-set=7"};
+  const char* const kOthers[] = {"crc=1",
+                                 "octet-align=1; crc=1",
+                                 "robust-sorting=1",
+                                 "interleaving=4",
+                                 "octet-align=1;interleaving=30; crc=1",
+                                 "crc=1; robust-sorting=1"};
+  for (const char* rtpmap : {"AMR/8000", "AMR/8000/2", "AMR-WB/16000"}) {
+    for (const char* fmtp : kPlain) {
+      CAPTURE(fmtp);
+      CHECK(amr_packing(make_codec(rtpmap, fmtp)).is_plain());
+      CHECK(convertible_codec(make_codec(rtpmap, fmtp), make_codec(rtpmap, "octet-align=1")));
+      for (const char* other : kOthers) {
+        CAPTURE(other);
+        CHECK_FALSE(same_codec(make_codec(rtpmap, fmtp), make_codec(rtpmap, other)));
+        CHECK_FALSE(convertible_codec(make_codec(rtpmap, fmtp), make_codec(rtpmap, other)));
+        CHECK_FALSE(convertible_codec(make_codec(rtpmap, other), make_codec(rtpmap, fmtp)));
+      }
+    }
+    for (const char* other : kOthers) {
+      CAPTURE(other);
+      const Codec codec = make_codec(rtpmap, other);
+      CHECK(amr_packing(codec).octet_aligned);
+      CHECK_FALSE(amr_packing(codec).is_plain());
+      CHECK(same_codec(codec, codec));
+      CHECK(convertible_codec(codec, codec));
+    }
+  }
+  CHECK(same_codec(make_codec("AMR", "crc=1"), make_codec("AMR", "octet-align=1;crc=1")));
+  CHECK(same_codec(make_codec("AMR", "interleaving=4"), make_codec("AMR", "interleaving=30")));
+  CHECK(same_codec(make_codec("GSM", "crc=1"), make_codec("GSM")));
+  CHECK_FALSE(convertible_codec(make_codec("AMR", "crc=1"), make_codec("VND.3GPP.IUFP/16000")));
+}
+
+TEST_CASE("other modes in mode-set make no other codec") {
+  CHECK(same_codec(make_codec("AMR", "mode-set=7"), make_codec("AMR", "mode-set=0,2")));
+  CHECK(same_codec(make_codec("AMR", "mode-set=7"), make_codec("AMR")));
+}
+
 TEST_CASE("AMR or AMR-WB and IuUP convert into each other whatever the rates, others do not") {
   CHECK(convertible_codec(make_codec("AMR/8000"), make_codec("VND.3GPP.IUFP/16000")));
   CHECK(convertible_codec(make_codec("vnd.3gpp.iufp/16000"), make_codec("AMR/8000")));
@@ -107,13 +199,20 @@ TEST_CASE("an rtpmap is written as it was read") {
 }
 
 TEST_CASE("the static payload types of RFC 3551 are known without an rtpmap, others are not") {
-  CHECK(mgcp::static_codec(0)->name == "PCMU");
-  CHECK(mgcp::static_codec(6)->clock_rate_hz == 16000);
-  CHECK(mgcp::static_codec(10)->channels == 2);
-  CHECK(mgcp::static_codec(13)->name == "CN");
-  CHECK(mgcp::static_codec(18)->name == "G729");
-  for (const int payload_type : {1, 2, 19, 20, 34, 95, 96, 127}) {
-    CHECK_FALSE(mgcp::static_codec(static_cast<std::uint8_t>(payload_type)));
+  const char* const kTable[] = {"PCMU/8000",   "",           "",           "GSM/8000",  "G723/8000",
+                                "DVI4/8000",   "DVI4/16000", "LPC/8000",   "PCMA/8000", "G722/8000",
+                                "L16/44100/2", "L16/44100",  "QCELP/8000", "CN/8000",   "MPA/90000",
+                                "G728/8000",   "DVI4/11025", "DVI4/22050", "G729/8000"};
+  for (unsigned payload_type = 0; payload_type < 128; ++payload_type) {
+    CAPTURE(payload_type);
+    const auto codec = mgcp::static_codec(static_cast<std::uint8_t>(payload_type));
+    const std::string expected = payload_type < std::size(kTable) ? kTable[payload_type] : "";
+    std::string written;
+    if (codec) {
+      append_rtpmap(written, *codec);
+      CHECK(codec->payload_type == payload_type);
+    }
+    CHECK(written == expected);
   }
 }
 

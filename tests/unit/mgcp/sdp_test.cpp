@@ -125,8 +125,10 @@ TEST_CASE("ports that are no port are refused with 510") {
 
 TEST_CASE(
     "an audio stream of a profile that can't be served is refused with 505, never taken in clear") {
-  for (const char* transport : {"RTP/SAVP", "RTP/SAVPF", "UDP/TLS/RTP/SAVP", "UDPTL", "udptl",
-                                "TCP/RTP/AVP", "RTP", "RTP/AVPX"}) {
+  for (const char* transport :
+       {"RTP/SAVP", "RTP/SAVPF", "rtp/savp", "UDP/TLS/RTP/SAVP", "UDP/TLS/RTP/SAVPF", "UDPTL",
+        "udptl", "udp", "TCP", "TCP/RTP/AVP", "TCP/TLS/RTP/SAVP", "TCP/MRCPv2", "DCCP/RTP/AVP",
+        "RTP", "RTP/AVPX", "RTP/AVP/TCP", "AVP"}) {
     CAPTURE(transport);
     CHECK(code_of(parse(std::string("m=audio 4000 ") + transport + " 0\r\n")) ==
           ResponseCode::unsupported_description);
@@ -288,6 +290,38 @@ TEST_CASE("fmtp may stand before its rtpmap, in several lines, and keeps unknown
   REQUIRE(sdp);
   CHECK(sdp->codecs.at(0).fmtp == "mode-set=0,2;tw-ts-006=1");
   CHECK(sdp->codecs.at(0).parameter("tw-ts-006") == std::string_view("1"));
+}
+
+TEST_CASE("an fmtp is kept as the phone wrote it, of whatever codec") {
+  const char* const kTexts[] = {
+      "octet-align=1; mode-set=0,2,4,7; mode-change-period=2; mode-change-neighbor=1; max-red=0",
+      "OCTET-ALIGN = 1;MODE-SET=\"0,2\"",
+      "gsm-hr-format=rfc5993",
+      "tw-ts-001=1",
+      "tw-ts-002=0 ; tw-ts-006=1",
+      "annexb=no",
+      "0-15",
+      "0-16",
+      "0-15,32,36",
+      "x",
+      "=",
+      ";",
+      "useinbandfec=1;maxplaybackrate=16000"};
+  for (const char* text : kTexts) {
+    for (const char* before : {"a=fmtp:96 ", "a=FMTP:96  ", "a=fmtp: 96 "}) {
+      CAPTURE(text);
+      const std::string line = before + std::string(text) + "\r\n";
+      for (const bool first : {false, true}) {
+        const std::string map = "a=rtpmap:96 AMR/8000\r\n";
+        const auto sdp = parse("m=audio 1 RTP/AVP 96\r\n" + (first ? line + map : map + line));
+        REQUIRE(sdp);
+        CHECK(sdp->codecs.at(0).fmtp == text);
+        std::string written;
+        write_sdp(written, *sdp, "1");
+        CHECK(written.find("a=fmtp:96 " + std::string(text) + "\r\n") != std::string::npos);
+      }
+    }
+  }
 }
 
 TEST_CASE("fmtp lines beyond the limit of a codec are left out") {
