@@ -10,6 +10,7 @@ namespace {
 using ConvertedSize = tl::expected<std::size_t, ConversionError>;
 
 constexpr std::byte kFollowsBit{0x80};
+constexpr std::byte kReservedBits{0x0f};
 
 unsigned frame_type_of(std::byte entry) noexcept {
   return std::to_integer<unsigned>(entry >> 4U) & 0x07U;
@@ -105,7 +106,11 @@ tl::expected<std::size_t, ConversionError> convert_gsm_hr(std::span<const std::b
     return tl::unexpected(contents.error());
   }
   if (target == GsmHrFormat::rfc5993) {
-    return copy(payload, out);
+    const auto size = copy(payload, out);
+    for (std::size_t index = 0; size && index < contents->entries; ++index) {
+      out[index] &= ~kReservedBits;
+    }
+    return size;
   }
   if (contents->frames != contents->entries) {
     return tl::unexpected(ConversionError::no_equivalent);

@@ -1,7 +1,8 @@
 #pragma once
 // The two RTP payload formats of GSM half rate: bare frames of 14 octets (ETSI TS 101 318
-// section 5.2) and frames behind a table of contents (RFC 5993 section 5). Pure functions over
-// bytes, any thread.
+// section 5.2) and frames behind a table of contents (RFC 5993 section 5). Themyscira TW-TS-002
+// extends the latter by frame types for damaged frames and by flags in the reserved bits. Pure
+// functions over bytes, any thread.
 
 #include "rtp/payload_conversion.h"
 
@@ -38,9 +39,10 @@ enum class GsmHrFrameType : std::uint8_t { speech = 0, silence_descriptor = 2, n
                                      GsmHrFormat format) noexcept;
 
 /// Writes `payload` in the format `target` to `out`, which must not overlap it, and returns the
-/// octets written. One that is in that format already is copied. Towards RFC 5993 the frame type
-/// says whether a frame is a SID. Towards TS 101 318 a packet with a No_Data frame has
-/// no_equivalent: there nothing is sent instead.
+/// octets written. One that is in that format already is copied, with the reserved bits of its
+/// table of contents cleared (RFC 5993 section 5.2; TW-TS-002 has flags there). Towards RFC 5993
+/// the frame type says whether a frame is a SID. Towards TS 101 318 a packet with a No_Data frame
+/// has no_equivalent: there nothing is sent instead.
 [[nodiscard]] tl::expected<std::size_t, ConversionError> convert_gsm_hr(
     std::span<const std::byte> payload, GsmHrFormat target, std::span<std::byte> out) noexcept;
 

@@ -1,6 +1,7 @@
 #include "rtp/payload_conversion.h"
 
 #include "rtp/amr.h"
+#include "rtp/gsm_fr.h"
 #include "rtp/gsm_hr.h"
 
 #include <algorithm>
@@ -10,7 +11,8 @@
 namespace rtp {
 namespace {
 
-constexpr std::size_t kPayloadBytesMax = std::max(kAmrPayloadBytesMax, kGsmHrPayloadBytesMax);
+constexpr std::size_t kPayloadBytesMax =
+    std::max({kAmrPayloadBytesMax, kGsmHrPayloadBytesMax, kGsmFrPayloadBytesMax});
 
 tl::expected<std::size_t, ConversionError> convert(Conversion conversion,
                                                    std::span<const std::byte> payload,
@@ -30,6 +32,14 @@ tl::expected<std::size_t, ConversionError> convert(Conversion conversion,
       return convert_gsm_hr(payload, GsmHrFormat::rfc5993, out);
     case Conversion::gsm_hr_to_ts101318:
       return convert_gsm_hr(payload, GsmHrFormat::ts101318, out);
+    case Conversion::gsm_to_extended:
+      return convert_gsm_fr(payload, GsmFrCodec::full_rate, GsmFrFormat::extended, out);
+    case Conversion::gsm_to_bare:
+      return convert_gsm_fr(payload, GsmFrCodec::full_rate, GsmFrFormat::bare, out);
+    case Conversion::gsm_efr_to_extended:
+      return convert_gsm_fr(payload, GsmFrCodec::enhanced_full_rate, GsmFrFormat::extended, out);
+    case Conversion::gsm_efr_to_bare:
+      return convert_gsm_fr(payload, GsmFrCodec::enhanced_full_rate, GsmFrFormat::bare, out);
     case Conversion::none:
       break;
   }

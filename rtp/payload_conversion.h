@@ -1,7 +1,7 @@
 #pragma once
 // What is done to a packet's payload between two legs that negotiated the same codec in two forms
-// (AMR octet-aligned and bandwidth-efficient, GSM-HR of TS 101 318 and RFC 5993). Pure functions,
-// any thread.
+// (AMR octet-aligned and bandwidth-efficient, GSM-HR of TS 101 318 and RFC 5993, GSM with and
+// without the octet of TW-TS-001). Pure functions, any thread.
 
 #include "rtp/rtp_header.h"
 
@@ -25,14 +25,21 @@ enum class Conversion : std::uint8_t {
   gsm_hr_toggle,       ///< 14 octets become 15 and 15 become 14: `rtp-patch rfc5993hr`.
   gsm_hr_to_rfc5993,   ///< TS 101 318 frames get their table of contents.
   gsm_hr_to_ts101318,  ///< RFC 5993 frames lose it.
+  gsm_to_extended,     ///< Full rate frames get the octet of TW-TS-001.
+  gsm_to_bare,         ///< They lose it.
+  gsm_efr_to_extended,
+  gsm_efr_to_bare,
 };
+
+/// Number of enumerators of Conversion.
+inline constexpr std::size_t kConversionCount = 12;
 
 /// Why a packet can't be converted; it is dropped and counted.
 enum class ConversionError : std::uint8_t {
   wrong_length,        ///< The payload is not as long as its frames say.
   invalid_frame_type,  ///< A reserved frame type.
-  too_many_frames,     ///< More frames than kAmrFramesMax or kGsmHrFramesMax.
-  no_equivalent,       ///< The destination's form can't say it (a No_Data frame in TS 101 318).
+  too_many_frames,     ///< More frames than the limit of the codec's header.
+  no_equivalent,       ///< The destination's form can't say it (a frame that is missing or bad).
   no_room,             ///< The result does not fit into the buffer.
 };
 

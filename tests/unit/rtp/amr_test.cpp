@@ -2,7 +2,7 @@
 // refusals.
 #include "rtp/amr.h"
 
-#include "tests/unit/rtp/test_packets.h"
+#include "tests/unit/rtp/amr_reference.h"
 
 #include <doctest/doctest.h>
 
@@ -14,83 +14,15 @@ namespace {
 using rtp::AmrCodec;
 using rtp::AmrFormat;
 using rtp::ConversionError;
+using test::bandwidth_efficient;
 using test::Bytes;
 using test::from_hex;
+using test::octet_aligned;
+using test::random_frame;
+using test::TestFrame;
 
 constexpr std::array kCodecs{AmrCodec::narrowband, AmrCodec::wideband};
 constexpr std::array kFormats{AmrFormat::bandwidth_efficient, AmrFormat::octet_aligned};
-
-/// Bits one after the other, as the figures of RFC 4867 draw them: slow, and no code in common with
-/// the library.
-class Bits {
- public:
-  void put(unsigned value, unsigned count) {
-    while (count-- > 0) {
-      bits_.push_back((value >> count & 1U) != 0);
-    }
-  }
-  void put(const std::vector<bool>& more) { bits_.insert(bits_.end(), more.begin(), more.end()); }
-  void align() { bits_.resize((bits_.size() + 7) / 8 * 8); }
-  Bytes bytes() {
-    align();
-    Bytes result(bits_.size() / 8);
-    for (std::size_t index = 0; index < bits_.size(); ++index) {
-      if (bits_[index]) {
-        result[index / 8] |= static_cast<std::byte>(0x80U >> (index % 8));
-      }
-    }
-    return result;
-  }
-
- private:
-  std::vector<bool> bits_;
-};
-
-struct TestFrame {
-  unsigned type;
-  bool good;
-  std::vector<bool> speech;
-};
-
-Bytes octet_aligned(unsigned mode_request, const std::vector<TestFrame>& frames) {
-  Bits bits;
-  bits.put(mode_request, 4);
-  bits.align();
-  for (const TestFrame& frame : frames) {
-    bits.put(&frame != &frames.back() ? 1 : 0, 1);
-    bits.put(frame.type, 4);
-    bits.put(frame.good ? 1 : 0, 1);
-    bits.align();
-  }
-  for (const TestFrame& frame : frames) {
-    bits.put(frame.speech);
-    bits.align();
-  }
-  return bits.bytes();
-}
-
-Bytes bandwidth_efficient(unsigned mode_request, const std::vector<TestFrame>& frames) {
-  Bits bits;
-  bits.put(mode_request, 4);
-  for (const TestFrame& frame : frames) {
-    bits.put(&frame != &frames.back() ? 1 : 0, 1);
-    bits.put(frame.type, 4);
-    bits.put(frame.good ? 1 : 0, 1);
-  }
-  for (const TestFrame& frame : frames) {
-    bits.put(frame.speech);
-  }
-  return bits.bytes();
-}
-
-TestFrame random_frame(test::Random& random, AmrCodec codec, unsigned type) {
-  TestFrame frame{type, random.below(4) != 0, {}};
-  const auto bits = rtp::amr_frame_bits(codec, static_cast<std::uint8_t>(type));
-  for (unsigned bit = 0; bit < bits.value_or(0); ++bit) {
-    frame.speech.push_back(random.below(2) == 1);
-  }
-  return frame;
-}
 
 tl::expected<Bytes, ConversionError> converted(const Bytes& payload, AmrCodec codec,
                                                AmrFormat target) {
@@ -164,13 +96,15 @@ TEST_CASE(
 TEST_CASE("a damaged frame stays marked as damaged") {
   test::Random random(102);
   for (const AmrCodec codec : kCodecs) {
-    for (unsigned type = 1; type < 16; ++type) {
+    for (unsigned type = 0; type < 16; ++type) {
       if (!rtp::amr_frame_bits(codec, static_cast<std::uint8_t>(type))) {
         continue;
       }
-      auto frame = random_frame(random, codec, type);
-      frame.good = false;
-      check_both_ways(codec, 15, {frame});
+      for (unsigned mode_request = 0; mode_request < 16; ++mode_request) {
+        auto frame = random_frame(random, codec, type);
+        frame.good = false;
+        check_both_ways(codec, mode_request, {frame});
+      }
     }
   }
 }
@@ -189,6 +123,48 @@ TEST_CASE("several frames of any mixture of types in one packet keep every bit")
         }
       }
       check_both_ways(codec, random.below(16), frames);
+    }
+  }
+}
+
+TEST_CASE("every mode request goes with every frame type, good and damaged") {
+  test::Random random(109);
+  for (const AmrCodec codec : kCodecs) {
+    for (unsigned combination = 0; combination < 16 * 16 * 2; ++combination) {
+      const unsigned type = combination % 16;
+      if (rtp::amr_frame_bits(codec, static_cast<std::uint8_t>(type))) {
+        auto frame = random_frame(random, codec, type);
+        frame.good = combination >= 256;
+        check_both_ways(codec, combination / 16 % 16, {frame});
+      }
+    }
+  }
+}
+
+TEST_CASE("set padding bits never come through, whatever the frame types and their number") {
+  test::Random random(110);
+  for (const AmrCodec codec : kCodecs) {
+    for (int round = 0; round < 1000; ++round) {
+      std::vector<TestFrame> frames;
+      const std::size_t count = 1 + random.below(4);
+      while (frames.size() < count) {
+        const unsigned type = random.below(16);
+        if (rtp::amr_frame_bits(codec, static_cast<std::uint8_t>(type))) {
+          frames.push_back(random_frame(random, codec, type));
+        }
+      }
+      const Bytes aligned = octet_aligned(15, frames);
+      Bytes padded = aligned;
+      std::size_t end = 1 + count;
+      for (const TestFrame& frame : frames) {
+        end += (frame.speech.size() + 7) / 8;
+        if (frame.speech.size() % 8 != 0) {
+          padded[end - 1] |= static_cast<std::byte>(0xffU >> (frame.speech.size() % 8));
+        }
+      }
+      const Bytes efficient = bandwidth_efficient(15, frames);
+      REQUIRE(converted(padded, codec, AmrFormat::bandwidth_efficient) == efficient);
+      REQUIRE(converted(efficient, codec, AmrFormat::octet_aligned) == aligned);
     }
   }
 }

@@ -113,6 +113,54 @@ TEST_CASE(
   CHECK(converted(mixed, GsmHrFormat::ts101318).error() == ConversionError::no_equivalent);
 }
 
+TEST_CASE("the layouts of RFC 5993 section 6: all entries first, then the frames") {
+  test::Random random(22);
+  const Bytes first = random.bytes(14);
+  const Bytes second = random.bytes(14);
+  const Bytes third = random.bytes(14);
+  const Bytes all = joined(first, joined(second, third));
+  CHECK(converted(all, GsmHrFormat::rfc5993) == joined(from_hex("80 80 00"), all));
+  CHECK(converted(joined(from_hex("80 80 00"), all), GsmHrFormat::ts101318) == all);
+  // The frame in the middle is missing: RFC 5993 can say it, TS 101 318 can't.
+  const Bytes gap = joined(from_hex("80 f0 00"), joined(first, third));
+  CHECK(converted(gap, GsmHrFormat::rfc5993) == gap);
+  CHECK(converted(gap, GsmHrFormat::ts101318).error() == ConversionError::no_equivalent);
+}
+
+TEST_CASE("any mixture of speech, SID and missing frames keeps every bit and every entry") {
+  test::Random random(23);
+  for (int round = 0; round < 2000; ++round) {
+    const std::size_t count = 1 + random.below(rtp::kGsmHrFramesMax);
+    Bytes entries;
+    Bytes frames;
+    bool missing = false;
+    for (std::size_t index = 0; index < count; ++index) {
+      constexpr std::array<unsigned, 3> kTypes{0, 2, 7};
+      const unsigned type = kTypes[random.below(3)];
+      entries.push_back(static_cast<std::byte>((index + 1 < count ? 0x80U : 0U) | type << 4U));
+      missing = missing || type == 7;
+      if (type != 7) {
+        const Bytes frame = type == 2 ? from_hex(kSilence) : random.bytes(14);
+        frames = joined(frames, frame);
+      }
+    }
+    const Bytes payload = joined(entries, frames);
+    Bytes flagged = payload;
+    for (std::size_t index = 0; index < count; ++index) {
+      flagged[index] |= static_cast<std::byte>(random.below(16));
+    }
+    // The flags of TW-TS-002 stand in bits that are reserved otherwise, and must be zero.
+    REQUIRE(rtp::has_gsm_hr_format(flagged, GsmHrFormat::rfc5993));
+    REQUIRE(converted(flagged, GsmHrFormat::rfc5993) == payload);
+    const auto bare = converted(flagged, GsmHrFormat::ts101318);
+    REQUIRE(bare.has_value() == !missing);
+    if (!missing) {
+      REQUIRE(*bare == frames);
+      REQUIRE(converted(*bare, GsmHrFormat::rfc5993) == payload);
+    }
+  }
+}
+
 TEST_CASE("payloads of any other length are refused") {
   for (std::size_t size = 0; size < 40; ++size) {
     const Bytes payload(size);

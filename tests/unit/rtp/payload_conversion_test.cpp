@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+
 namespace {
 
 using rtp::Conversion;
@@ -48,6 +50,18 @@ constexpr Pair kPairs[] = {
      "000b11b3eede60be4e3ec68838c7b5"},
     {Conversion::gsm_hr_to_ts101318, "000b11b3eede60be4e3ec68838c7b5",
      "0b11b3eede60be4e3ec68838c7b5"},
+    {Conversion::gsm_to_extended,
+     "d760a2e177503e681bd129615ab83e5c9cb52bb6b706f9ca56d4f037f7837a86bc",
+     "e0d760a2e177503e681bd129615ab83e5c9cb52bb6b706f9ca56d4f037f7837a86bc"},
+    {Conversion::gsm_to_bare,
+     "e9d760a2e177503e681bd129615ab83e5c9cb52bb6b706f9ca56d4f037f7837a86bc",
+     "d760a2e177503e681bd129615ab83e5c9cb52bb6b706f9ca56d4f037f7837a86bc"},
+    {Conversion::gsm_efr_to_extended,
+     "c760a2e177503e681bd129615ab83e5c9cb52bb6b706f9ca56d4f037f7837a",
+     "e0c760a2e177503e681bd129615ab83e5c9cb52bb6b706f9ca56d4f037f7837a"},
+    {Conversion::gsm_efr_to_bare,
+     "e1c760a2e177503e681bd129615ab83e5c9cb52bb6b706f9ca56d4f037f7837a",
+     "c760a2e177503e681bd129615ab83e5c9cb52bb6b706f9ca56d4f037f7837a"},
 };
 
 Bytes joined(const Bytes& front, const Bytes& back) {
@@ -82,6 +96,17 @@ TEST_CASE("every conversion keeps CSRCs, extension and header and takes padding 
         CHECK(header->padding_size == 0);
       }
     }
+  }
+}
+
+TEST_CASE("every conversion is among those tested here") {
+  std::array<bool, rtp::kConversionCount> seen{};
+  seen[static_cast<std::size_t>(Conversion::none)] = true;
+  for (const Pair& pair : kPairs) {
+    seen[static_cast<std::size_t>(pair.conversion)] = true;
+  }
+  for (const bool one : seen) {
+    CHECK(one);
   }
 }
 
