@@ -357,6 +357,11 @@ void CallControl::on_media_event(std::uint32_t worker, MediaEvent&& event) {
   const auto [number, id] = owners[event.slot];
   Endpoint* endpoint = trunks_.find(number);
   if (event.kind == MediaEvent::Kind::drops_noted) {
+    auto noted = endpoint->find(id)->noted_faults[static_cast<std::size_t>(event.cause)];
+    if (noted) {
+      return;
+    }
+    noted = is_payload_fault(event.cause);
     io::log(LogLevel::notice, "rtp", "dropped packets={} cause={} endpoint={} conn={:08X} call={}",
             event.count, to_string(event.cause), endpoint_name(number), id, endpoint->call_id);
     return;

@@ -31,20 +31,22 @@ const Connection* negotiation_partner(const Endpoint& endpoint, const Connection
   return nullptr;
 }
 
-/// Puts the codec that the options name in front, if the connection has negotiated it; else the
-/// options' codecs replace the list.
+/// Puts the codecs that the options name in front, in their order, as far as the connection has
+/// negotiated them; if it has none of them the options' codecs replace the list.
 void apply_option_codecs(const mgcp::LocalConnectionOptions& options, Connection& connection) {
   std::vector<Codec> wanted = mgcp::codecs_from_options(options);
-  if (wanted.empty()) {
-    return;
+  auto end = connection.codecs.begin();
+  for (const Codec& option : wanted) {
+    const auto found = std::find_if(end, connection.codecs.end(), [&option](const Codec& codec) {
+      return mgcp::is_codec(codec, option.name);
+    });
+    if (found != connection.codecs.end()) {
+      std::rotate(end, found, found + 1);
+      ++end;
+    }
   }
-  const auto found = std::find_if(
-      connection.codecs.begin(), connection.codecs.end(),
-      [&wanted](const Codec& codec) { return mgcp::is_codec(codec, wanted.front().name); });
-  if (found == connection.codecs.end()) {
+  if (end == connection.codecs.begin() && !wanted.empty()) {
     connection.codecs = std::move(wanted);
-  } else {
-    std::rotate(connection.codecs.begin(), found, found + 1);
   }
 }
 
@@ -63,8 +65,14 @@ void apply_description(const mgcp::SessionDescription& description, std::string_
   connection.direction = description.direction;
   connection.other_media = description.other_media;
   connection.other_media_before = description.other_media_before;
-  connection.codecs = description.codecs;
+  // A stream that is off may be described by its port alone (RFC 3264 section 6): that names no
+  // codec and takes none away.
+  const bool is_off = !description.port || description.is_hold();
+  if (!description.codecs.empty() || !is_off) {
+    connection.codecs = description.codecs;
+  }
   connection.remote_description.assign(text);
+  connection.noted_faults.reset();
   if (description.ptime_ms) {
     connection.ptime_ms = *description.ptime_ms;
   }

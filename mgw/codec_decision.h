@@ -18,7 +18,8 @@ struct CodecPair {
 };
 
 /// The codec that `own` and `other` use between them: the first of `own` that `other` has too, else
-/// the first that can be converted into one of `other`, else the first voice codec of each.
+/// the first that can be converted into one of `other`, else the first voice codec of each. If
+/// `other` has it several times, the one with the same payload format and mode-set is taken.
 /// telephone-event and comfort noise are never selected while there is a voice codec. An empty list
 /// has index 0.
 [[nodiscard]] CodecPair select_codecs(std::span<const mgcp::Codec> own,
@@ -26,8 +27,9 @@ struct CodecPair {
 
 /// The codecs to announce to a peer that offered `own`: the selected one first, then, unless
 /// `single_codec`, the other voice codecs that `other` can take, then telephone-event and comfort
-/// noise if both sides have them (or there is no other side yet: `other` empty). At most
-/// kAnnouncedCodecsMax.
+/// noise if both sides have them (or there is no other side yet: `other` empty), those with the
+/// clock rate of the selected codec first (RFC 4733 section 2.1). With `single_codec` the others
+/// are left out if there is one that fits. At most kAnnouncedCodecsMax.
 [[nodiscard]] std::vector<mgcp::Codec> announced_codecs(std::span<const mgcp::Codec> own,
                                                         std::size_t selected,
                                                         std::span<const mgcp::Codec> other,

@@ -99,6 +99,12 @@ static_assert(static_cast<std::size_t>(DropCause::tap_overrun) + 1 == kDropCause
 static_assert(rtp::kRtpMalformedCount == 5 && rtp::kRtcpMalformedCount == 4);
 static_assert(rtp::kConversionErrorCount == 5 && rtp::kIuupMalformedCount == 6);
 
+/// True if the payload is not what was negotiated. That is no event but lasts until the call agent
+/// negotiates anew, so it is noted once, not every second.
+[[nodiscard]] constexpr bool is_payload_fault(DropCause cause) noexcept {
+  return cause >= DropCause::unmapped_payload_type && cause <= DropCause::conversion_no_room;
+}
+
 /// The cause under which a fault that the RTP layer found is counted.
 [[nodiscard]] constexpr DropCause drop_cause(rtp::RtpMalformed cause) noexcept {
   return static_cast<DropCause>(static_cast<std::size_t>(DropCause::rtp_too_short) +

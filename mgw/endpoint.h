@@ -5,10 +5,12 @@
 
 #include "io/socket_address.h"
 #include "mgcp/message.h"
+#include "mgw/drop_cause.h"
 #include "mgw/leg.h"
 #include "mgw/port_pool.h"
 #include "mgw/tap.h"
 
+#include <bitset>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -36,7 +38,8 @@ struct Connection {
   std::optional<mgcp::MediaDirection> direction;  ///< as the peer said
   std::vector<mgcp::OtherMedia> other_media;      ///< m= lines that the answer refuses
   std::size_t other_media_before = 0;
-  std::string remote_description;  ///< the last SDP as it came, for audits
+  std::string remote_description;             ///< the last SDP as it came, for audits
+  std::bitset<kDropCauseCount> noted_faults;  ///< payload faults noted since the last SDP
 
   io::SocketAddress local;         ///< where the RTP socket is bound
   io::SocketAddress announced;     ///< the address in the answer's SDP, port as `local`

@@ -45,12 +45,15 @@ std::vector<Route> routes_of(const Endpoint& endpoint, const Connection& from) {
   return routes;
 }
 
+/// The AMR codecs whose packets can be checked: not those with CRC, robust sorting, interleaving or
+/// the extension of Themyscira TW-TS-006, which are relayed as they are.
 std::vector<AnnouncedAmr> announced_amr(const std::vector<mgcp::Codec>& codecs) {
   std::vector<AnnouncedAmr> announced;
   for (const mgcp::Codec& codec : codecs) {
     const bool wide = mgcp::is_codec(codec, "AMR-WB");
     const auto octet_align = codec.octet_align();
-    if (octet_align && (wide || mgcp::is_codec(codec, "AMR"))) {
+    if (octet_align && mgcp::is_amr(codec) && mgcp::amr_packing(codec).is_plain() &&
+        codec.parameter("tw-ts-006") != "1") {
       announced.push_back(
           {codec.payload_type, wide ? rtp::AmrCodec::wideband : rtp::AmrCodec::narrowband,
            *octet_align ? rtp::AmrFormat::octet_aligned : rtp::AmrFormat::bandwidth_efficient});

@@ -153,6 +153,131 @@ TEST_CASE("the octet-aligned and the bandwidth-efficient form go their own ways 
                 Conversion::amr_wb_to_bandwidth_efficient);
 }
 
+TEST_CASE("of two codecs that differ in their modes the one with the source's modes is used") {
+  const auto modes = [](std::uint8_t type, const char* fmtp) {
+    return codec(type, "AMR/8000", fmtp);
+  };
+  const Codecs one = {modes(96, "octet-align=1;mode-set=0,2,4,7")};
+  const Codecs two = {modes(112, "mode-set=7;octet-align=1"),
+                      modes(113, "mode-set=\"7, 4, 2, 0\"; octet-align=1"),
+                      modes(114, "octet-align=1")};
+  CHECK(mgw::select_codecs(one, two).other == 1);
+  check_forward({one, two}, 0, 96, 113);
+  check_forward({one, two}, 1, 112, 96);
+  check_forward({one, two}, 1, 113, 96);
+  check_forward({one, two}, 1, 114, 96);
+  // Modes never stand in the way, and never outweigh the order of the codecs.
+  check_forward({{modes(96, "mode-set=7")}, {modes(112, "mode-set=0,2")}}, 0, 96, 112);
+  const Codecs ordered = {modes(96, "mode-set=7"), codec(0, "PCMU/8000")};
+  CHECK(mgw::select_codecs(ordered, Codecs{codec(0, "PCMU/8000"), modes(112, "")}).own == 0);
+  // Both have both: each mode set goes to its own.
+  const std::vector<Codecs> crossed = {{modes(96, "mode-set=0"), modes(97, "mode-set=0,2")},
+                                       {modes(112, "mode-set=0,2"), modes(113, "mode-set=0")}};
+  check_forward(crossed, 0, 96, 113);
+  check_forward(crossed, 0, 97, 112);
+  check_forward(crossed, 1, 112, 97);
+}
+
+TEST_CASE("AMR that is interleaved, sorted or has CRCs goes to its like only") {
+  const std::vector<const char*> plain = {"", "octet-align=0", "octet-align=1"};
+  const std::vector<const char*> others = {"interleaving=4", "octet-align=1;crc=1",
+                                           "robust-sorting=1", "crc=1; interleaving=2"};
+  for (const char* rtpmap : {"AMR/8000", "AMR-WB/16000"}) {
+    for (const char* other : others) {
+      CAPTURE(other);
+      check_forward({{codec(96, rtpmap, other)}, {codec(97, rtpmap, other)}}, 0, 96, 97);
+      for (const char* one : plain) {
+        const std::vector<Codecs> lists = {{codec(96, rtpmap, one), codec(8, "PCMA/8000")},
+                                           {codec(97, rtpmap, other), codec(8, "PCMA/8000")}};
+        CHECK(decide(lists, 0, 1, 96).action == PayloadAction::drop_unmapped);
+        CHECK(decide(lists, 1, 0, 97).action == PayloadAction::drop_unmapped);
+        CHECK(mgw::select_codecs(lists[0], lists[1]).own == 1);
+        CHECK(names(mgw::announced_codecs(lists[0], 1, lists[1], false)) == "8");
+      }
+    }
+  }
+}
+
+TEST_CASE("events and noise are announced in the clock of the voice, if there are such") {
+  const Codec wide = codec(104, "AMR-WB/16000");
+  const Codec pcma = codec(8, "PCMA/8000");
+  const Codec event8 = codec(101, "telephone-event/8000", "0-15");
+  const Codec event16 = codec(102, "telephone-event/16000", "0-16");
+  const Codec noise8 = codec(13, "CN/8000");
+  const Codec noise16 = codec(98, "CN/16000");
+  const Codecs own = {wide, pcma, event8, event16, noise8, noise16};
+  for (const Codecs& other : {Codecs{}, own}) {
+    CHECK(names(mgw::announced_codecs(own, 0, other, true)) == "104 102 98");
+    CHECK(names(mgw::announced_codecs(own, 1, other, true)) == "8 101 13");
+    CHECK(names(mgw::announced_codecs(own, 0, other, false)) == "104 8 102 98 101 13");
+    CHECK(names(mgw::announced_codecs(own, 1, other, false)) == "8 104 101 13 102 98");
+  }
+  // Phones that have no other: better than none.
+  CHECK(names(mgw::announced_codecs(Codecs{wide, event8}, 0, Codecs{wide, event8}, true)) ==
+        "104 101");
+  CHECK(names(mgw::announced_codecs(own, 0, Codecs{wide, event8}, true)) == "104 101");
+  // Each goes to its like, never to the one with the other clock.
+  const std::vector<Codecs> lists = {
+      own, {codec(97, "telephone-event/16000"), codec(96, "telephone-event/8000"), wide}};
+  check_forward(lists, 0, 101, 96);
+  check_forward(lists, 0, 102, 97);
+  check_forward(lists, 1, 97, 102);
+  CHECK(decide({{wide, event8}, {wide, event16}}, 0, 1, 101).action ==
+        PayloadAction::drop_unmapped);
+}
+
+TEST_CASE("every pair of half rate formats has its conversion") {
+  const std::vector<const char*> formats = {"", "gsm-hr-format=ts101318", "gsm-hr-format=rfc5993",
+                                            "tw-ts-002=1", "tw-ts-002=0"};
+  constexpr auto kNone = Conversion::none;
+  constexpr auto kToggle = Conversion::gsm_hr_toggle;
+  constexpr auto kBare = Conversion::gsm_hr_to_ts101318;
+  constexpr auto kContents = Conversion::gsm_hr_to_rfc5993;
+  // From the row's format to the column's; with `rtp-patch rfc5993hr`.
+  const std::vector<std::vector<Conversion>> table = {
+      {kToggle, kToggle, kToggle, kContents, kToggle},
+      {kToggle, kNone, kContents, kContents, kToggle},
+      {kToggle, kBare, kNone, kNone, kToggle},
+      {kContents, kBare, kContents, kNone, kContents},
+      {kToggle, kToggle, kToggle, kContents, kToggle}};
+  for (std::size_t from = 0; from < formats.size(); ++from) {
+    for (std::size_t to = 0; to < formats.size(); ++to) {
+      CAPTURE(formats[from]);
+      CAPTURE(formats[to]);
+      const std::vector<Codecs> lists = {{codec(111, "GSM-HR-08/8000", formats[from])},
+                                         {codec(98, "GSM-HR-08/8000", formats[to])}};
+      const Conversion expected = table[from][to];
+      const auto pass = rtp::UnknownPayloadTypes::pass;
+      CHECK(decide(lists, 0, 1, 111, pass, true).conversion == expected);
+      CHECK(decide(lists, 0, 1, 111, pass, false).conversion ==
+            (expected == kToggle ? kNone : expected));
+      CHECK(decide(lists, 0, 1, 111).payload_type == 98);
+    }
+  }
+}
+
+TEST_CASE("full rate frames lose or get the octet of TW-TS-001 where one leg only wants it") {
+  for (const bool enhanced : {false, true}) {
+    const char* const rtpmap = enhanced ? "GSM-EFR/8000" : "GSM/8000";
+    const auto to_extended =
+        enhanced ? Conversion::gsm_efr_to_extended : Conversion::gsm_to_extended;
+    const auto to_bare = enhanced ? Conversion::gsm_efr_to_bare : Conversion::gsm_to_bare;
+    for (const char* without : {"", "tw-ts-001=0", "x=1"}) {
+      const std::vector<Codecs> lists = {{codec(3, rtpmap, "tw-ts-001=1")},
+                                         {codec(98, rtpmap, without)}};
+      check_forward(lists, 0, 3, 98, to_bare);
+      check_forward(lists, 1, 98, 3, to_extended);
+    }
+    check_forward({{codec(3, rtpmap, "tw-ts-001=1")}, {codec(98, rtpmap, "TW-TS-001 = 1")}}, 0, 3,
+                  98);
+    check_forward({{codec(3, rtpmap)}, {codec(98, rtpmap, "tw-ts-001=0")}}, 0, 3, 98);
+  }
+  // Of two that the other leg offers the one that needs no conversion is used.
+  const Codecs two = {codec(97, "GSM/8000"), codec(98, "GSM/8000", "tw-ts-001=1")};
+  check_forward({{codec(3, "GSM/8000", "tw-ts-001=1")}, two}, 0, 3, 98);
+  check_forward({{codec(3, "GSM/8000")}, two}, 0, 3, 97);
+}
+
 TEST_CASE("half rate frames change their form when both sides said which they want") {
   const auto half = [](std::uint8_t type, const char* fmtp) {
     return codec(type, "GSM-HR-08/8000", fmtp);
