@@ -57,6 +57,19 @@ class UnderLoad:
             raise
         return load
 
+    def test_null_endpoint(self):
+        """W7: AUEP of the null endpoint is answered at once while media flows everywhere."""
+        with self.load(3) as load:
+            longest = 0.0
+            for _ in range(100):
+                begin = time.monotonic()
+                self.assertEqual(self.agent.auep("null@mgw").code, 200)
+                longest = max(longest, time.monotonic() - begin)
+                stream(self.peers, 1)
+            status, result = load.finish()
+        self.assertEqual(status, 0, result)
+        self.assertLess(longest, 0.5 * PATIENCE, "the agent would have repeated its command")
+
     def test_stopped_and_continued(self):
         """STOP for 2 s and CONT under load: every stream flows again within a second."""
         with self.load(6) as load:

@@ -1,5 +1,6 @@
 // Media through whole calls: what arrives, at whom, with which numbers, and how it is counted.
 
+#include "tests/scenario/log_file.h"
 #include "tests/scenario/scene.h"
 
 #include <chrono>
@@ -163,6 +164,7 @@ TEST_CASE("malformed packets of every kind are dropped and the call goes on") {
 
 TEST_CASE("a packet from elsewhere is dropped, counted and noted, unless everybody is accepted") {
   for (const auto check : {conf::SourceCheck::strict, conf::SourceCheck::any}) {
+    const scenario::LogFile log;
     auto config = sim::small_config();
     config.endpoints.options.source = check;
     Scene scene(config);
@@ -177,6 +179,9 @@ TEST_CASE("a packet from elsewhere is dropped, counted and noted, unless everybo
     const bool accepted = check == conf::SourceCheck::any;
     CHECK(call.b.peer->received().size() == (accepted ? 100U : 0U));
     CHECK(scene.dropped(DropCause::unknown_source) == (accepted ? 0U : 100U));
+    // Once a second at most.
+    CHECK(log.lines("cause=unknown_source") <= 2);
+    CHECK((log.lines("cause=unknown_source") == 0) == accepted);
     CHECK(talk(scene, call.a, call.b, 10));
   }
 }

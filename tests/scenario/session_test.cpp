@@ -179,7 +179,11 @@ TEST_CASE("a wildcard DLCX clears the trunk, with C: only that call, and never f
   CHECK(scene.world.connections() == 6);
   CHECK(scene.world.endpoints_used() == 3);
   CHECK(scene.dlcx(kWildcard, "C: nobody\r\n").code == 200);
-  CHECK(scene.dlcx("rtpbridge/*@other").code == 500);
+  for (const std::string_view other : {"rtpbridge/*@other", "foo/*@mgw", "f*@mgw", "*@mgw",
+                                       "rtpbridge/1*@mgw", "ds/e1-9/*@mgw", "rtpbridge/*"}) {
+    CAPTURE(other);
+    CHECK(scene.dlcx(other).code == 500);
+  }
   CHECK(scene.world.connections() == 6);
   const auto all = scene.dlcx(kWildcard);
   CHECK(all.code == 200);
