@@ -145,7 +145,7 @@ class Iuup(MediaCase):
         self.assert_frames(second, SPEECH_RFCI)
 
     def test_malformed(self):
-        """PDUs with a wrong CRC and of unknown types are dropped, counted and logged once."""
+        """PDUs with a wrong CRC and of unknown types are dropped, counted, logged once a second."""
         first, second = self.iuup_leg("sendrecv"), self.amr_leg("sendrecv")
         first.peer.initialise()
         before = self.gateway.metrics()
@@ -167,6 +167,13 @@ class Iuup(MediaCase):
         for cause in bad:
             self.assertEqual(after.dropped(cause) - before.dropped(cause), 10, cause)
 
+        def logged():
+            lines = self.gateway.log_lines(f"conn={first.connection} ")
+            counts = [int(line.split("packets=")[1].split()[0]) for line in lines]
+            return sum(counts) == 40 and len(counts) <= 3
+
+        wait_for(logged, "few log lines tell of all of them")
+
     def test_failure(self):
         """A peer that never acknowledges its INIT: four of them, a metric, a log line."""
         first, second = self.iuup_leg("sendrecv"), self.iuup_leg("sendrecv")
@@ -185,6 +192,9 @@ class Iuup(MediaCase):
         except BlockingIOError:
             pass
         self.assertEqual(len(inits), 4)
+        told = f"peer does not answer the IuUP initialisation endpoint={self.call.endpoint} "
+        lines = self.gateway.log_lines(f"conn={second.connection} ")
+        self.assertEqual(sum(told in line for line in lines), 1, lines)
 
 
 runner.for_each_backend(globals(), Iuup)
