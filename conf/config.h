@@ -204,6 +204,33 @@ struct TapOptions {
   friend bool operator==(const TapOptions&, const TapOptions&) = default;
 };
 
+/// Whether legs may, or must, be circuits of an Osmux trunk.
+enum class OsmuxMode : std::uint8_t {
+  off,   ///< a CRCX with X-Osmux is refused
+  on,    ///< a CRCX with X-Osmux gets a circuit, others plain RTP
+  only,  ///< a CRCX without X-Osmux is refused
+};
+
+/// Section `osmux`: circuits towards other gateways.
+struct OsmuxOptions {
+  OsmuxMode mode = OsmuxMode::off;
+  /// Numeric IPv4 address of the Osmux socket; empty = as RtpOptions::bind.
+  std::string bind;
+  /// Numeric IPv6 address of the Osmux socket; empty = as RtpOptions::bind_v6.
+  std::string bind_v6;
+  /// UDP port, 1..65535.
+  std::uint16_t port = 1984;
+  /// Frames of each circuit in a batch, 1..8; 20 ms of delay each.
+  std::uint8_t batch_factor = 4;
+  /// Bytes of a datagram, 1..65507, not more than IoOptions::buffer_bytes.
+  std::uint16_t batch_bytes = 1472;
+  /// Circuits on which nothing was sent yet are filled up with dummies.
+  bool dummy_padding = false;
+  /// A peer's address is that from which its circuit's first datagram comes, not that of its SDP.
+  bool peer_behind_nat = false;
+  friend bool operator==(const OsmuxOptions&, const OsmuxOptions&) = default;
+};
+
 /// Section `metrics`: the Prometheus exporter, http://BIND:PORT/metrics.
 struct MetricsOptions {
   bool enabled = true;
@@ -233,6 +260,7 @@ struct Config {
   RtpOptions rtp;
   VirtualTrunkOptions endpoints;
   TapOptions taps;
+  OsmuxOptions osmux;
   MetricsOptions metrics;
   LogOptions log;
   friend bool operator==(const Config&, const Config&) = default;

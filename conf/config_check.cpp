@@ -85,6 +85,15 @@ std::optional<Violation> check_notify_entity(const MgcpOptions& mgcp) {
   return std::nullopt;
 }
 
+std::optional<Violation> check_osmux(const Config& config) {
+  if (config.osmux.mode != OsmuxMode::off && config.osmux.batch_bytes > config.io.buffer_bytes) {
+    return Violation{"osmux.batch-bytes", "io.buffer-bytes",
+                     fmt::format("osmux.batch-bytes is {}, more than io.buffer-bytes, {}",
+                                 config.osmux.batch_bytes, config.io.buffer_bytes)};
+  }
+  return std::nullopt;
+}
+
 std::optional<Violation> check_advertised(const Config& config) {
   const bool mgcp_is_ipv6 = address_family(config.mgcp.bind) == AddressFamily::ipv6;
   const RtpOptions& rtp = config.rtp;
@@ -109,6 +118,9 @@ std::optional<Violation> find_violation(const Config& config) {
     return violation;
   }
   if (auto violation = check_notify_entity(config.mgcp)) {
+    return violation;
+  }
+  if (auto violation = check_osmux(config)) {
     return violation;
   }
   return check_advertised(config);

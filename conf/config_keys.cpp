@@ -27,6 +27,7 @@ constexpr std::array<std::string_view, 2> kKeepAlives = {"off", "once"};
 constexpr std::array<std::string_view, 3> kSources = {"strict", "latch", "any"};
 constexpr std::array<std::string_view, 2> kUnknownPayloadTypes = {"pass", "drop"};
 constexpr std::array<std::string_view, 4> kPtimes = {"0", "10", "20", "40"};
+constexpr std::array<std::string_view, 3> kOsmuxModes = {"off", "on", "only"};
 constexpr std::array<std::string_view, 5> kLogLevels = {"debug", "info", "notice", "warning",
                                                         "error"};
 
@@ -111,6 +112,7 @@ constexpr Section kSections[] = {
     {"sdp", "How the gateway describes its side of a call."},
     {"endpoints", "The virtual endpoints rtpbridge/1, rtpbridge/2, ... (in hexadecimal)."},
     {"taps", "Copies of a single connection's packets, ordered with X-Mgw-Tap or mgwctl tap."},
+    {"osmux", "Circuits to other gateways: the AMR calls between two of them share datagrams."},
     {"metrics", "The Prometheus exporter, http://BIND:PORT/metrics."},
     {"log", "What is logged, and where to."},
 };
@@ -269,6 +271,32 @@ constexpr Setting kRtcpAndSdp[] = {
         "sdp.send-name", "Answers have a=rtpmap lines."),
 };
 
+constexpr Setting kOsmux[] = {
+    choice<&Config::osmux, &OsmuxOptions::mode>(
+        "osmux.mode", kOsmuxModes,
+        "Whether legs are Osmux circuits: never; those whose CRCX has X-Osmux; all, a CRCX without "
+        "it being refused. The virtual endpoints then share one worker."),
+    text<&Config::osmux, &OsmuxOptions::bind>(
+        "osmux.bind", kOptionalIpv4, "IPv4 address of the Osmux socket; \"\" as with rtp.bind."),
+    text<&Config::osmux, &OsmuxOptions::bind_v6>(
+        "osmux.bind-v6", kOptionalIpv6,
+        "IPv6 address of the Osmux socket; \"\" as with rtp.bind-v6."),
+    number<&Config::osmux, &OsmuxOptions::port>("osmux.port", "", 1, 65535,
+                                                "UDP port, opened with the first circuit."),
+    number<&Config::osmux, &OsmuxOptions::batch_factor>(
+        "osmux.batch-factor", "", 1, 8,
+        "Frames of each circuit that leave together; each is 20 ms of delay."),
+    number<&Config::osmux, &OsmuxOptions::batch_bytes>(
+        "osmux.batch-bytes", "bytes", 1, 65507,
+        "Size of the longest datagram, at most io.buffer-bytes; 1472 fits into Ethernet's frames."),
+    toggle<&Config::osmux, &OsmuxOptions::dummy_padding>(
+        "osmux.dummy-padding",
+        "Send dummies on circuits that carry no speech yet, so that the bandwidth is theirs."),
+    toggle<&Config::osmux, &OsmuxOptions::peer_behind_nat>(
+        "osmux.peer-behind-nat",
+        "A peer is where its circuit's first datagram comes from, whatever its SDP says."),
+};
+
 constexpr Setting kGateway[] = {
     number<&Config::endpoints, &VirtualTrunkOptions::count>("endpoints.count", "", 1, 65534,
                                                             "Number of endpoints."),
@@ -309,7 +337,7 @@ std::vector<Setting> join_tables() {
   for (const std::span<const Setting> table :
        {std::span<const Setting>(kIoAndWorkers), std::span<const Setting>(kMgcp),
         std::span<const Setting>(kRtp), std::span<const Setting>(kRtcpAndSdp),
-        std::span<const Setting>(kGateway)}) {
+        std::span<const Setting>(kOsmux), std::span<const Setting>(kGateway)}) {
     all.insert(all.end(), table.begin(), table.end());
   }
   return all;

@@ -55,6 +55,7 @@ CallControl::CallControl(const CallControlParts& parts)
       cache_(cache_options(parts.config, parts.random)),
       trunks_(parts.config.endpoints.count),
       local_media_(parts.config, parts.sockets),
+      osmux_(parts.config, parts.sockets),
       workers_(parts.media.workers()) {
   on_tick();
 }
@@ -391,6 +392,9 @@ void CallControl::finish(Pending& pending) {
   } else {
     io::log(LogLevel::error, "rtp", "a worker could not take over sockets: {}",
             std::error_code(pending.error, std::generic_category()).message());
+    if (pending.opens_osmux) {
+      osmux_.device_failed();
+    }
     undo(pending);
     if (pending.reply) {
       answer_error(std::move(*pending.reply),
@@ -419,6 +423,14 @@ void CallControl::finish(Pending& pending) {
                                    static_cast<std::int64_t>(counters.totals.lost()),
                                    counters.jitter_ticks,
                                    average_latency_ms(counters)};
+    if (osmux_.on()) {
+      response.timestamp_errors =
+          mgcp::TimestampErrors{counters.timestamp_errors_in, counters.timestamp_errors_out};
+    }
+    if (counters.osmux) {
+      response.osmux_statistics =
+          mgcp::OsmuxStatistics{counters.osmux->chunks, counters.osmux->octets};
+    }
   }
   append_streams(pending);
   for (const auto& [name, value] : pending.parameters) {
@@ -465,11 +477,37 @@ void CallControl::undo(Pending& pending) {
   submit_removals(std::move(commands), Pending());
 }
 
+tl::expected<BoundPair, ProtocolError> CallControl::bind_connection(
+    const mgcp::Request& request, Connection& connection, const io::SocketAddress& agent) {
+  if (request.osmux.state != mgcp::OsmuxParameter::State::absent) {
+    if (const Error error = osmux_.set_up(request, connection, agent)) {
+      return tl::unexpected(*error);
+    }
+    return BoundPair{};
+  }
+  const auto host = local_media_.choose(connection.remote_host, agent);
+  if (!host) {
+    return tl::unexpected(host.error());
+  }
+  auto bound = local_media_.bind(host->bind, parts_.clock.now());
+  if (!bound) {
+    counters_.ports_exhausted.set(local_media_.exhausted());
+    return bound;
+  }
+  connection.local = bound->local;
+  connection.announced = host->announce;
+  connection.ports = bound->ports;
+  return bound;
+}
+
 void CallControl::give_back(const std::vector<LegRemains>& remains) {
   const io::TimePoint now = parts_.clock.now();
   for (const LegRemains& leg : remains) {
     if (leg.ports != nullptr) {
       leg.ports->release(leg.port, now);
+    }
+    if (leg.circuit) {
+      osmux_.release(*leg.circuit);
     }
     if (leg.slot) {
       WorkerSlots& slots = workers_[leg.worker];
@@ -480,6 +518,9 @@ void CallControl::give_back(const std::vector<LegRemains>& remains) {
 }
 
 std::uint32_t CallControl::least_loaded_worker() const noexcept {
+  if (osmux_.on()) {
+    return OsmuxControl::kWorker;
+  }
   const auto least = std::min_element(workers_.begin(), workers_.end(),
                                       [](const WorkerSlots& left, const WorkerSlots& right) {
                                         return left.endpoints < right.endpoints;

@@ -13,6 +13,7 @@
 #include "mgw/endpoint.h"
 #include "mgw/local_media.h"
 #include "mgw/media_command.h"
+#include "mgw/osmux_control.h"
 #include "mgw/random_source.h"
 #include "mgw/tap_registry.h"
 #include "mgw/trunks.h"
@@ -84,6 +85,7 @@ class CallControl {
   /// Commands whose answer waits for a worker.
   [[nodiscard]] std::size_t pending() const noexcept { return pending_.size(); }
   [[nodiscard]] const Trunks& trunks() const noexcept { return trunks_; }
+  [[nodiscard]] const OsmuxControl& osmux() const noexcept { return osmux_; }
 
  private:
   /// The messages of one datagram, whose answers leave together.
@@ -106,6 +108,7 @@ class CallControl {
     std::optional<std::uint32_t> slot;  ///< empty when only the sockets were exchanged
     PortPool* ports = nullptr;
     std::uint16_t port = 0;
+    std::optional<std::uint8_t> circuit = {};  ///< of Osmux
   };
   /// A command that waits for its workers.
   struct Pending {
@@ -126,6 +129,7 @@ class CallControl {
     std::uint32_t partner = 0;                 ///< connection whose selected codec to restore
     std::size_t partner_codec = 0;
     LegKind partner_kind = LegKind::rtp;
+    bool opens_osmux = false;  ///< the command has the Osmux device
     int error = 0;
     std::optional<ConnectionCounters> counters;
     std::optional<rtp::StreamList> streams;  ///< Kind::audit
@@ -167,6 +171,9 @@ class CallControl {
   [[nodiscard]] bool is_rebinding(const Connection& connection) const;
   void modify_connection(std::uint32_t number, const mgcp::Request& request, Connection& current,
                          Reply reply);
+  /// Binds the connection's sockets, or sets up its circuit, which has none.
+  [[nodiscard]] tl::expected<BoundPair, mgcp::ProtocolError> bind_connection(
+      const mgcp::Request& request, Connection& connection, const io::SocketAddress& agent);
   /// Where the sockets of `current` are to be when it becomes `next`.
   [[nodiscard]] tl::expected<LocalHost, mgcp::ProtocolError> local_host(
       const Connection& current, const Connection& next, const io::SocketAddress& agent);
@@ -216,6 +223,7 @@ class CallControl {
                std::string_view text);
   void close_group(ReplyGroup& group);
 
+  /// For a further endpoint: worker 0, where the circuits are, if there may be any.
   [[nodiscard]] std::uint32_t least_loaded_worker() const noexcept;
   [[nodiscard]] std::uint32_t take_slot(std::uint32_t worker);
   [[nodiscard]] std::string endpoint_name(std::uint32_t number) const;
@@ -235,6 +243,7 @@ class CallControl {
   mgcp::TransactionCache cache_;
   Trunks trunks_;
   LocalMedia local_media_;
+  OsmuxControl osmux_;
   std::vector<WorkerSlots> workers_;
   std::unordered_map<std::uint64_t, Pending> pending_;
   std::uint64_t next_ticket_ = 1;

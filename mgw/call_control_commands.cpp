@@ -186,8 +186,8 @@ CallControl::Error CallControl::admit_crcx(const mgcp::Request& request,
   if (const Error error = mgcp::check_crcx(request)) {
     return error;
   }
-  if (request.osmux.state != mgcp::OsmuxParameter::State::absent) {
-    return ProtocolError{ResponseCode::unrecognized_extension, "Osmux is off"};
+  if (const Error error = osmux_.check_crcx(request)) {
+    return error;
   }
   if (endpoint.connections.size() >= connections_max() && !options_.force_realloc) {
     return ProtocolError{ResponseCode::connection_limit,
@@ -230,23 +230,15 @@ void CallControl::crcx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
   }
   auto connection = std::make_unique<Connection>();
   apply_request(*request, *connection);
-  const auto host = local_media_.choose(connection->remote_host, reply.key.agent);
-  if (!host) {
-    answer_error(std::move(reply), host.error());
-    return;
-  }
-  auto bound = local_media_.bind(host->bind, parts_.clock.now());
+  auto bound = bind_connection(*request, *connection, reply.key.agent);
   if (!bound) {
-    counters_.ports_exhausted.set(local_media_.exhausted());
     answer_error(std::move(reply), bound.error());
     return;
   }
   connection->id = new_connection_id(endpoint);
-  connection->local = bound->local;
-  connection->announced = host->announce;
-  connection->ports = bound->ports;
   if (const Error error = apply_tap(*request, *connection)) {
-    bound->ports->release(bound->local.port(), parts_.clock.now());
+    give_back({{endpoint.worker, std::nullopt, connection->ports, connection->local.port(),
+                circuit_number(*connection)}});
     answer_error(std::move(reply), *error);
     return;
   }
@@ -303,6 +295,7 @@ void CallControl::add_connection(std::uint32_t number, const mgcp::Request& requ
   response.transaction_id = reply.key.transaction_id;
   response.endpoint = wildcard ? std::string_view(name) : std::string_view();
   response.connection_id = id;
+  response.osmux_circuit_id = circuit_number(added);
   response.sdp = description;
   const std::vector<std::string> taps = tap_texts(added.taps);
   append_tap_texts(request, taps, response);
@@ -322,8 +315,10 @@ void CallControl::add_connection(std::uint32_t number, const mgcp::Request& requ
   media->tap = parts_.taps.make_tap(added.taps, worker, added.local);
   command->updates.pop_back();
   command->installs.push_back({added.slot, std::move(media), std::move(bound.sockets)});
+  pending.opens_osmux = added.osmux && osmux_.append_device(*command);
 
-  pending.on_failure.push_back({worker, added.slot, added.ports, added.local.port()});
+  pending.on_failure.push_back(
+      {worker, added.slot, added.ports, added.local.port(), circuit_number(added)});
   pending.endpoint = number;
   pending.created = added.id;
   io::log(LogLevel::info, "mgcp",
@@ -376,9 +371,10 @@ void CallControl::mdcx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
   Connection* current = id ? endpoint.find(*id) : nullptr;
   if (!error && current == nullptr) {
     error = ProtocolError{ResponseCode::incorrect_connection_id, {}};
-  } else if (!error && request->osmux.state != mgcp::OsmuxParameter::State::absent) {
-    error = ProtocolError{ResponseCode::unrecognized_extension, "Osmux is off"};
-  } else if (!error && is_rebinding(*current)) {
+  } else if (!error) {
+    error = osmux_.check_mdcx(*request, *current);
+  }
+  if (!error && is_rebinding(*current)) {
     error = ProtocolError{ResponseCode::transient_error, "an earlier change is under way"};
   } else if (!error && !parts_.media.has_room(endpoint.worker)) {
     counters_.transactions_refused.add();
@@ -400,7 +396,8 @@ tl::expected<LocalHost, ProtocolError> CallControl::local_host(const Connection&
   if (on_hold || next.remote_host.same_host(current.remote_host)) {
     return LocalHost{current.local.with_port(0), current.announced};
   }
-  return local_media_.choose(next.remote_host, agent);
+  return current.osmux ? osmux_.choose(next.remote_host, agent)
+                       : local_media_.choose(next.remote_host, agent);
 }
 
 bool CallControl::is_rebinding(const Connection& connection) const {
@@ -414,13 +411,16 @@ void CallControl::modify_connection(std::uint32_t number, const mgcp::Request& r
   Connection next = current;
   apply_request(request, next);
   const auto host = local_host(current, next, reply.key.agent);
-  if (!host) {
-    answer_error(std::move(reply), host.error());
+  const Error error = host ? osmux_.change(request, next) : host.error();
+  if (error) {
+    answer_error(std::move(reply), *error);
     return;
   }
   auto command = std::make_unique<MediaCommand>();
   Pending pending;
-  if (!host->bind.same_host(current.local)) {
+  if (next.osmux) {
+    next.local = host->bind.with_port(current.local.port());
+  } else if (!host->bind.same_host(current.local)) {
     auto bound = local_media_.bind(host->bind, parts_.clock.now());
     if (!bound) {
       counters_.ports_exhausted.set(local_media_.exhausted());
@@ -452,6 +452,7 @@ void CallControl::modify_connection(std::uint32_t number, const mgcp::Request& r
   const std::vector<std::string> taps = tap_texts(current.taps);
   mgcp::Response response;
   response.transaction_id = reply.key.transaction_id;
+  response.osmux_circuit_id = circuit_number(current);
   response.sdp = description;
   append_tap_texts(request, taps, response);
   mgcp::write_response(pending.text, response);
@@ -474,8 +475,11 @@ void CallControl::detach_connection(std::uint32_t number, std::uint32_t id, Medi
           endpoint_name(number), connection->id_text(), endpoint.call_id);
   command.removals.push_back(connection->slot);
   workers_[endpoint.worker].owners[connection->slot] = {0, 0};
-  pending.remains.push_back(
-      {endpoint.worker, connection->slot, connection->ports, connection->local.port()});
+  pending.remains.push_back({endpoint.worker, connection->slot, connection->ports,
+                             connection->local.port(), circuit_number(*connection)});
+  if (connection->osmux) {
+    osmux_.forget_peer(connection->osmux->local);
+  }
   std::erase_if(endpoint.connections, [id](const auto& candidate) { return candidate->id == id; });
   counters_.connections.set(counters_.connections.value() - 1);
 }

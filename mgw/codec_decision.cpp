@@ -125,10 +125,11 @@ struct HashedCodec {
   const Codec* codec = nullptr;
   std::uint64_t hash = 0;
   Form form;
+  bool osmux = false;  ///< of an Osmux leg: a slot of its own, as its conversions differ
 };
 using HashedCodecs = std::vector<HashedCodec>;
 
-HashedCodecs hashed(Codecs codecs) {
+HashedCodecs hashed(Codecs codecs, LegKind kind) {
   constexpr std::uint64_t kOffset = 0xcbf29ce484222325;  // FNV-1a
   constexpr std::uint64_t kPrime = 0x100000001b3;
   HashedCodecs result;
@@ -140,7 +141,7 @@ HashedCodecs hashed(Codecs codecs) {
     }
     hash = (hash ^ codec.clock_rate_hz) * kPrime;
     hash = (hash ^ codec.channels) * kPrime;
-    result.push_back({&codec, hash, form_of(codec)});
+    result.push_back({&codec, hash, form_of(codec), kind == LegKind::osmux});
   }
   return result;
 }
@@ -184,6 +185,9 @@ std::optional<CodecPair> first_pair(const HashedCodecs& own, const HashedCodecs&
 /// read it.
 rtp::Conversion conversion_between(const HashedCodec& from, const HashedCodec& to,
                                    bool toggle_gsm_hr) {
+  if (from.osmux && !to.codec->octet_align()) {
+    return rtp::Conversion::none;
+  }
   if (mgcp::is_amr(*from.codec)) {
     return amr_conversion(mgcp::is_codec(*from.codec, "AMR-WB"), from.form.packing,
                           to.form.packing);
@@ -220,7 +224,7 @@ const HashedCodec* counterpart(const HashedCodec& from, const HashedCodecs& code
 /// The slot of a codec, none if no other connection has it.
 std::optional<std::uint8_t> slot_of(const HashedCodec& codec, const HashedCodecs& slots) {
   for (std::size_t slot = 0; slot < slots.size(); ++slot) {
-    if (same_form(slots[slot], codec)) {
+    if (slots[slot].osmux == codec.osmux && same_form(slots[slot], codec)) {
       return static_cast<std::uint8_t>(slot);
     }
   }
@@ -298,11 +302,12 @@ std::vector<Codec> announced_codecs(Codecs own, std::size_t selected, Codecs oth
 }
 
 std::vector<CompiledPayloadTypes> compile_payload_types(std::span<const Codecs> connections,
-                                                        bool toggle_gsm_hr) {
+                                                        bool toggle_gsm_hr,
+                                                        std::span<const LegKind> kinds) {
   std::vector<HashedCodecs> codecs;
   codecs.reserve(connections.size());
-  for (const Codecs& list : connections) {
-    codecs.push_back(hashed(list));
+  for (std::size_t i = 0; i < connections.size(); ++i) {
+    codecs.push_back(hashed(connections[i], i < kinds.size() ? kinds[i] : LegKind::rtp));
   }
   const HashedCodecs slots = shared_codecs(codecs);
   std::vector<CompiledPayloadTypes> compiled(connections.size());

@@ -3,6 +3,7 @@
 // endpoint. Pure functions over the codec lists that the call agent gave.
 
 #include "mgcp/codec.h"
+#include "mgw/leg.h"
 #include "rtp/payload_map.h"
 
 #include <cstddef>
@@ -47,8 +48,11 @@ struct CompiledPayloadTypes {
 /// Compiles the payload types of all connections of an endpoint together, one result per list.
 /// Codecs that occur on one connection only share a slot that leads nowhere: their packets are
 /// known, but nobody takes them. `toggle_gsm_hr`: GSM-HR payloads change their format on the way,
-/// whatever was announced (`rtp-patch rfc5993hr`).
+/// whatever was announced (`rtp-patch rfc5993hr`). `kinds`: the kind of each connection's leg,
+/// plain RTP where it is not said. The octet-aligned AMR of an Osmux leg stays so towards legs that
+/// did not say how theirs is packed.
 [[nodiscard]] std::vector<CompiledPayloadTypes> compile_payload_types(
-    std::span<const std::span<const mgcp::Codec>> connections, bool toggle_gsm_hr);
+    std::span<const std::span<const mgcp::Codec>> connections, bool toggle_gsm_hr,
+    std::span<const LegKind> kinds = {});
 
 }  // namespace mgw

@@ -3,6 +3,8 @@
 // consumed or dropped for exactly one of these causes.
 
 #include "rtp/iuup_pdu.h"
+#include "rtp/osmux_chunk.h"
+#include "rtp/osmux_encoder.h"
 #include "rtp/payload_conversion.h"
 #include "rtp/rtcp_packet.h"
 #include "rtp/rtp_header.h"
@@ -48,11 +50,22 @@ enum class DropCause : std::uint8_t {
   iuup_bad_payload_crc,
   iuup_reserved_acknowledgement,
   iuup_not_initialised,  ///< data before the leg, or the one it goes to, was initialised
-  no_buffer,             ///< no buffer was free for a copy
-  tap_overrun,           ///< a tap's copy: no buffer to spare, or its file's writer was behind
+  osmux_too_short,
+  osmux_signalling,
+  osmux_bad_type,
+  osmux_reserved_frame_type,
+  osmux_frames_overrun,
+  osmux_unknown_circuit,  ///< no chunk of the datagram was of a circuit that exists
+  osmux_not_enabled,      ///< the circuit's peer, or the peer's number for it, is not known yet
+  osmux_not_amr,          ///< no octet-aligned AMR of whole frames
+  osmux_too_large,        ///< the frame is longer than a batch may be
+  osmux_late,             ///< sent already, or older than what was sent
+  osmux_conflict,         ///< the sequence number of a queued packet, but another size
+  no_buffer,              ///< no buffer was free for a copy
+  tap_overrun,            ///< a tap's copy: no buffer to spare, or its file's writer was behind
 };
 
-inline constexpr std::size_t kDropCauseCount = 34;
+inline constexpr std::size_t kDropCauseCount = 45;
 
 /// The cause as in metrics and logs, for example "unknown_source".
 [[nodiscard]] constexpr std::string_view to_string(DropCause cause) noexcept {
@@ -89,6 +102,17 @@ inline constexpr std::size_t kDropCauseCount = 34;
       "iuup_bad_payload_crc",
       "iuup_reserved_acknowledgement",
       "iuup_not_initialised",
+      "osmux_too_short",
+      "osmux_signalling",
+      "osmux_bad_type",
+      "osmux_reserved_frame_type",
+      "osmux_frames_overrun",
+      "osmux_unknown_circuit",
+      "osmux_not_enabled",
+      "osmux_not_amr",
+      "osmux_too_large",
+      "osmux_late",
+      "osmux_conflict",
       "no_buffer",
       "tap_overrun",
   };
@@ -98,6 +122,7 @@ inline constexpr std::size_t kDropCauseCount = 34;
 static_assert(static_cast<std::size_t>(DropCause::tap_overrun) + 1 == kDropCauseCount);
 static_assert(rtp::kRtpMalformedCount == 5 && rtp::kRtcpMalformedCount == 4);
 static_assert(rtp::kConversionErrorCount == 5 && rtp::kIuupMalformedCount == 6);
+static_assert(rtp::kOsmuxMalformedCount == 5 && rtp::kOsmuxRefusalCount == 6);
 
 /// True if the payload is not what was negotiated. That is no event but lasts until the call agent
 /// negotiates anew, so it is noted once, not every second.
@@ -121,6 +146,27 @@ static_assert(rtp::kConversionErrorCount == 5 && rtp::kIuupMalformedCount == 6);
 [[nodiscard]] constexpr DropCause drop_cause(rtp::IuupMalformed cause) noexcept {
   return static_cast<DropCause>(static_cast<std::size_t>(DropCause::iuup_too_short) +
                                 static_cast<std::size_t>(cause));
+}
+[[nodiscard]] constexpr DropCause drop_cause(rtp::OsmuxMalformed cause) noexcept {
+  return static_cast<DropCause>(static_cast<std::size_t>(DropCause::osmux_too_short) +
+                                static_cast<std::size_t>(cause));
+}
+[[nodiscard]] constexpr DropCause drop_cause(rtp::OsmuxRefusal refusal) noexcept {
+  switch (refusal) {
+    case rtp::OsmuxRefusal::unknown_circuit:
+      return DropCause::target_unknown;
+    case rtp::OsmuxRefusal::rtcp:
+      return DropCause::rtcp_omitted;
+    case rtp::OsmuxRefusal::not_amr:
+      return DropCause::osmux_not_amr;
+    case rtp::OsmuxRefusal::too_large:
+      return DropCause::osmux_too_large;
+    case rtp::OsmuxRefusal::late:
+      return DropCause::osmux_late;
+    case rtp::OsmuxRefusal::conflict:
+      break;
+  }
+  return DropCause::osmux_conflict;
 }
 
 }  // namespace mgw

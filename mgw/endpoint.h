@@ -19,6 +19,15 @@
 
 namespace mgw {
 
+class OsmuxDevice;
+
+/// What makes a connection an Osmux circuit; it stays one to its end.
+struct OsmuxCircuit {
+  std::uint8_t local = 0;              ///< our number for it, in what comes in
+  std::optional<std::uint8_t> remote;  ///< the peer's number for it, once known
+  OsmuxDevice* device = nullptr;       ///< the worker's; only to be handed to the leg
+};
+
 /// One connection (RFC 3435 section 2.1.3): a leg of a call.
 struct Connection {
   std::uint32_t id = 0;    ///< random, not 0, unique in its endpoint
@@ -41,10 +50,11 @@ struct Connection {
   std::string remote_description;             ///< the last SDP as it came, for audits
   std::bitset<kDropCauseCount> noted_faults;  ///< payload faults noted since the last SDP
 
-  io::SocketAddress local;         ///< where the RTP socket is bound
-  io::SocketAddress announced;     ///< the address in the answer's SDP, port as `local`
-  PortPool* ports = nullptr;       ///< where the pair came from
-  TapSet taps;                     ///< who is sent copies
+  io::SocketAddress local;      ///< where the RTP socket is bound
+  io::SocketAddress announced;  ///< the address in the answer's SDP, port as `local`
+  PortPool* ports = nullptr;    ///< where the pair came from
+  TapSet taps;                  ///< who is sent copies
+  std::optional<OsmuxCircuit> osmux;
   std::uint64_t last_command = 0;  ///< ticket of the last MDCX; it may still be under way
 
   /// Where RTP is sent; family none or port 0 when nothing is to be sent.

@@ -2,6 +2,7 @@
 
 #include "mgw/codec_decision.h"
 #include "mgw/leg_choice.h"
+#include "rtp/osmux_chunk.h"
 
 #include <span>
 
@@ -75,6 +76,7 @@ std::vector<std::uint32_t> iuup_partners(const Endpoint& endpoint, const Connect
 ForwardingEntry compile(const Endpoint& endpoint, const Connection& connection,
                         const CompiledPayloadTypes& types, const conf::TrunkOptions& options) {
   constexpr std::uint32_t kDefaultPacketMs = 20;
+  constexpr std::uint32_t kAmrClockRateHz = 8000;
   const mgcp::Codec& codec = connection.codecs[connection.selected_codec];
   const std::uint32_t packet_ms = connection.ptime_ms != 0 ? connection.ptime_ms : kDefaultPacketMs;
   ForwardingEntry entry;
@@ -102,6 +104,9 @@ ForwardingEntry compile(const Endpoint& endpoint, const Connection& connection,
   entry.leg_payload_type = codec.payload_type;
   if (leg_kind(connection) == LegKind::iuup) {
     entry.iuup_partners = iuup_partners(endpoint, connection);
+  } else if (connection.osmux) {
+    entry.osmux_circuit = connection.osmux->remote;
+    entry.timing = {kAmrClockRateHz, rtp::kOsmuxFrameTicks};
   } else {
     entry.announced_amr = announced_amr(connection.codecs);
   }
@@ -114,12 +119,15 @@ ForwardingEntry compile(const Endpoint& endpoint, const Connection& connection,
 std::vector<MediaUpdate> compile_endpoint(const Endpoint& endpoint,
                                           const conf::TrunkOptions& options) {
   std::vector<std::vector<mgcp::Codec>> lists;
+  std::vector<LegKind> kinds;
   lists.reserve(endpoint.connections.size());
+  kinds.reserve(endpoint.connections.size());
   for (const auto& connection : endpoint.connections) {
     lists.push_back(media_codecs(*connection));
+    kinds.push_back(leg_kind(*connection));
   }
   const std::vector<std::span<const mgcp::Codec>> codecs(lists.begin(), lists.end());
-  const auto types = compile_payload_types(codecs, options.patch.rfc5993hr);
+  const auto types = compile_payload_types(codecs, options.patch.rfc5993hr, kinds);
   std::vector<MediaUpdate> updates;
   updates.reserve(types.size());
   for (std::size_t i = 0; i < types.size(); ++i) {

@@ -10,6 +10,7 @@
 #include "rtp/timeline.h"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace mgw {
@@ -58,7 +59,8 @@ struct ForwardingEntry {
       announced_amr;  ///< packets of these types that are packed otherwise are dropped
   std::vector<Route> routes;
   std::uint8_t leg_payload_type = 0;  ///< of the codec that makes it another leg than plain RTP
-  std::vector<std::uint32_t> iuup_partners;  ///< the other IuUP legs, whatever the modes
+  std::vector<std::uint32_t> iuup_partners;   ///< the other IuUP legs, whatever the modes
+  std::optional<std::uint8_t> osmux_circuit;  ///< the peer's number for an Osmux leg, once known
 };
 
 }  // namespace mgw

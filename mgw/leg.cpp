@@ -19,4 +19,6 @@ void Leg::detached(const LegContext& /*context*/) noexcept {}
 
 void Leg::on_due(const LegContext& /*context*/) noexcept {}
 
+void Leg::add_counters(ConnectionCounters& /*counters*/) const noexcept {}
+
 }  // namespace mgw

@@ -21,6 +21,7 @@
 namespace mgw {
 
 class MediaPath;
+struct ConnectionCounters;
 struct MediaConnection;
 
 /// The kinds of legs.
@@ -97,6 +98,8 @@ class Leg {
   [[nodiscard]] virtual io::TimePoint next_due() const noexcept { return io::kNever; }
   /// The time next_due() named has come.
   virtual void on_due(const LegContext& context) noexcept;
+  /// Adds what the leg alone knows to an account of its connection.
+  virtual void add_counters(ConnectionCounters& counters) const noexcept;
 };
 
 /// Something of a worker that carries the media of many connections: a socket for many Osmux

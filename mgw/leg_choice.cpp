@@ -1,6 +1,7 @@
 #include "mgw/leg_choice.h"
 
 #include "mgw/iuup_leg.h"
+#include "mgw/osmux_leg.h"
 
 namespace mgw {
 
@@ -20,9 +21,20 @@ StreamStart stream_start(RandomSource& random) {
   return {random.next(), random.next(), static_cast<std::uint16_t>(random.next())};
 }
 
+std::unique_ptr<Leg> make_osmux_leg(const Connection& connection, RandomSource& random) {
+  rtp::OsmuxPlayoutOptions stream;
+  stream.ssrc = random.next();
+  stream.timestamp = random.next();
+  stream.sequence = static_cast<std::uint16_t>(random.next());
+  return std::make_unique<OsmuxLeg>(*connection.osmux->device, connection.osmux->local, stream);
+}
+
 }  // namespace
 
 LegKind leg_kind(const Connection& connection) noexcept {
+  if (connection.osmux) {
+    return LegKind::osmux;
+  }
   return mgcp::is_iuup(connection.codecs[connection.selected_codec]) ? LegKind::iuup : LegKind::rtp;
 }
 
@@ -30,8 +42,9 @@ std::unique_ptr<Leg> make_leg(const Connection& connection, RandomSource& random
   switch (connection.kind) {
     case LegKind::iuup:
       return std::make_unique<IuupLeg>(stream_start(random));
-    case LegKind::rtp:
     case LegKind::osmux:
+      return make_osmux_leg(connection, random);
+    case LegKind::rtp:
     case LegKind::e1:
       break;
   }
@@ -39,6 +52,9 @@ std::unique_ptr<Leg> make_leg(const Connection& connection, RandomSource& random
 }
 
 std::vector<mgcp::Codec> media_codecs(const Connection& connection) {
+  if (connection.osmux) {
+    return {internal_codec(kOsmuxAmrPayloadType, "AMR", 8000)};
+  }
   if (leg_kind(connection) == LegKind::iuup) {
     return {internal_codec(kIuupAmrPayloadType, "AMR", 8000),
             internal_codec(kIuupAmrWbPayloadType, "AMR-WB", 16000),

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 namespace mgw {
 
@@ -30,6 +31,12 @@ struct Traffic {
   }
 };
 
+/// What an Osmux leg has received.
+struct OsmuxTraffic {
+  std::uint64_t chunks = 0;  ///< with speech
+  std::uint64_t octets = 0;  ///< of those chunks, headers included
+};
+
 /// What one connection has seen. A value: copied for audits, final in a removed connection.
 struct ConnectionCounters {
   Traffic rtp_received;  ///< accepted from the peer
@@ -43,6 +50,7 @@ struct ConnectionCounters {
   std::uint32_t timestamp_errors_in = 0;
   std::uint32_t timestamp_errors_out = 0;
   rtp::RemoteReception remote;  ///< what the peer reported; nothing unless RTCP is generated
+  std::optional<OsmuxTraffic> osmux = {};  ///< an Osmux leg that was enabled
 };
 
 /// Worker thread only, while installed.
@@ -73,17 +81,21 @@ struct MediaConnection {
 
   /// The state of the counters now.
   [[nodiscard]] ConnectionCounters counters() const noexcept {
-    return {rtp_received,
-            rtp_sent,
-            rtcp_received,
-            rtcp_sent,
-            dropped,
-            statistics.totals(),
-            statistics.jitter(),
-            entry.timing.clock_rate_hz,
-            statistics.timestamp_errors(),
-            timeline.timestamp_errors(),
-            rtcp != nullptr ? rtcp->remote() : rtp::RemoteReception()};
+    ConnectionCounters counters{rtp_received,
+                                rtp_sent,
+                                rtcp_received,
+                                rtcp_sent,
+                                dropped,
+                                statistics.totals(),
+                                statistics.jitter(),
+                                entry.timing.clock_rate_hz,
+                                statistics.timestamp_errors(),
+                                timeline.timestamp_errors(),
+                                rtcp != nullptr ? rtcp->remote() : rtp::RemoteReception()};
+    if (leg) {
+      leg->add_counters(counters);
+    }
+    return counters;
   }
 };
 

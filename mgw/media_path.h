@@ -10,6 +10,7 @@
 #include "mgw/drop_cause.h"
 #include "mgw/leg.h"
 #include "mgw/media_connection.h"
+#include "mgw/osmux_counters.h"
 #include "mgw/tap_port.h"
 #include "rtp/rtcp_rewrite.h"
 
@@ -43,6 +44,7 @@ struct MediaCounters {
   io::Counter connections;            ///< gauge
   io::Counter connection_timeouts;
   io::Counter leg_failures;  ///< peers that did not answer their leg's initialisation
+  OsmuxCounters osmux;
 };
 
 /// The connections of one worker and the packets between them.
@@ -81,6 +83,13 @@ class MediaPath {
   [[nodiscard]] io::Datagram new_datagram() noexcept;
   /// Counts a datagram that was for a leg or device itself.
   void count_consumed() noexcept { counters_.consumed.add(); }
+  /// Counts a packet that a leg has taken to send it later and in another form.
+  void count_taken(const LegContext& target, std::size_t octets) noexcept;
+  /// Counts a packet of a connection that could not even be made.
+  void drop_generated(const LegContext& context, DropCause cause) noexcept {
+    counters_.generated.add();
+    drop(context, cause);
+  }
   /// Counts a dropped datagram that belongs to no connection.
   void drop(DropCause cause) noexcept;
   /// Counts a dropped packet of a connection; it may be worth a log line.

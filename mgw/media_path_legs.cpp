@@ -39,6 +39,13 @@ void MediaPath::inject(const LegContext& source, MediaPacket&& packet) noexcept 
   deliver(source, packet);
 }
 
+void MediaPath::count_taken(const LegContext& target, std::size_t octets) noexcept {
+  target.connection.rtp_sent.count(octets);
+  counters_.rtp_packets_sent.add();
+  counters_.rtp_octets_sent.add(octets);
+  counters_.consumed.add();
+}
+
 io::Datagram MediaPath::new_datagram() noexcept {
   io::Datagram datagram;
   datagram.buffer = pool_.take();

@@ -24,7 +24,8 @@ class Families {
     family.name = std::move(name);
     family.help = std::move(help);
   }
-  void add(std::uint64_t value, Labels labels = {}) {
+  template <typename Number>
+  void add(Number value, Labels labels = {}) {
     ClientMetric metric;
     metric.label = std::move(labels);
     if (families_.back().type == MetricType::Gauge) {
@@ -181,6 +182,53 @@ void collect_media(const std::vector<WorkerView>& workers, Families& out) {
   }
 }
 
+void collect_osmux(const std::vector<WorkerView>& workers, Families& out) {
+  const auto both = [&](MetricType type, const char* name, const char* help, auto read) {
+    out.begin(type, name, help);
+    for (std::size_t i = 0; i < workers.size(); ++i) {
+      const OsmuxCounters& osmux = workers[i].media->osmux;
+      out.add(read(osmux.received), {{"worker", std::to_string(i)}, {"direction", "received"}});
+      out.add(read(osmux.sent), {{"worker", std::to_string(i)}, {"direction", "sent"}});
+    }
+  };
+  const auto counter = [&](const char* name, const char* help,
+                           io::Counter OsmuxDirection::*member) {
+    both(MetricType::Counter, name, help,
+         [member](const OsmuxDirection& direction) { return (direction.*member).value(); });
+  };
+  counter("mgw_osmux_datagrams_total", "Datagrams of Osmux trunks.", &OsmuxDirection::datagrams);
+  counter("mgw_osmux_octets_total", "Octets of those, IP and UDP headers included.",
+          &OsmuxDirection::octets);
+  counter("mgw_osmux_chunks_total", "Chunks with speech, of circuits that exist.",
+          &OsmuxDirection::chunks);
+  counter("mgw_osmux_frames_total", "Speech frames in those chunks.", &OsmuxDirection::frames);
+  counter("mgw_osmux_dummies_total", "Dummy chunks.", &OsmuxDirection::dummies);
+  counter("mgw_osmux_plain_rtp_octets_total",
+          "What the frames had cost as RTP, one per packet, IP and UDP headers included.",
+          &OsmuxDirection::plain_rtp_octets);
+  both(MetricType::Gauge, "mgw_osmux_saved_octets",
+       "Octets saved on the line against plain RTP; below 0 if dummies cost more than that.",
+       [](const OsmuxDirection& direction) {
+         return static_cast<double>(direction.plain_rtp_octets.value()) -
+                static_cast<double>(direction.octets.value());
+       });
+  const auto single = [&](MetricType type, const char* name, const char* help,
+                          io::Counter OsmuxCounters::*member) {
+    per_worker(workers, out, type, name, help,
+               [member](const WorkerView& view) { return (view.media->osmux.*member).value(); });
+  };
+  single(MetricType::Counter, "mgw_osmux_unknown_circuit_chunks_total",
+         "Chunks received for no circuit that exists.", &OsmuxCounters::unknown_circuit);
+  single(MetricType::Counter, "mgw_osmux_refused_chunks_total",
+         "Chunks received before their circuit was enabled, or from elsewhere than its peer.",
+         &OsmuxCounters::refused_chunks);
+  single(MetricType::Counter, "mgw_osmux_clones_total", "Frames sent in place of lost ones.",
+         &OsmuxCounters::clones);
+  single(MetricType::Gauge, "mgw_osmux_circuits", "Circuits that exist.", &OsmuxCounters::circuits);
+  single(MetricType::Gauge, "mgw_osmux_peers", "Peers with circuits that are enabled.",
+         &OsmuxCounters::links);
+}
+
 void collect_backends(const std::vector<WorkerView>& workers, Families& out) {
   const auto counter = [&](const char* name, const char* help,
                            io::Counter io::BackendCounters::*member) {
@@ -237,6 +285,7 @@ std::string metrics_text(const MetricsSources& sources) {
   collect_control(*sources.control, out);
   collect_transactions(sources.control->transactions, out);
   collect_media(sources.workers, out);
+  collect_osmux(sources.workers, out);
   collect_backends(sources.workers, out);
   return prometheus::TextSerializer().Serialize(out.take());
 }

@@ -219,13 +219,17 @@ void SimWorld::check_end() {
   CHECK(endpoints_used() == 0);
   CHECK(connections() == 0);
   CHECK(ports_used() == 0);
-  CHECK(gateway_sockets() == 0);
+  CHECK(control_->osmux().used() == 0);
+  CHECK(gateway_sockets() == control_->osmux().sockets());
   CHECK(plane_.imbalances() == 0);
   CHECK(taps_.active() == 0);
   for (std::uint32_t worker = 0; worker < plane_.workers(); ++worker) {
     CHECK(balances(plane_.counters(worker)));
     CHECK(plane_.counters(worker).connections.value() == 0);
-    CHECK(plane_.backend(worker).sockets() == 0);
+    CHECK(plane_.backend(worker).sockets() ==
+          (worker == mgw::OsmuxControl::kWorker ? control_->osmux().sockets() : 0));
+    CHECK(plane_.counters(worker).osmux.circuits.value() == 0);
+    CHECK(plane_.counters(worker).osmux.links.value() == 0);
     // What the last pass handed out stays with the backend until the next one.
     plane_.backend(worker).faults().starved = false;
     static_cast<void>(plane_.backend(worker).pass(clock_.now()));

@@ -1,0 +1,238 @@
+#include "mgw/osmux_control.h"
+
+#include "io/log.h"
+#include "mgw/osmux_device.h"
+#include "rtp/osmux_encoder.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace mgw {
+
+namespace {
+
+using io::AddressFamily;
+using io::SocketAddress;
+using mgcp::OsmuxParameter;
+using mgcp::ProtocolError;
+using mgcp::ResponseCode;
+using MaybeError = std::optional<ProtocolError>;
+
+/// Devices that are made at most. A worker keeps a device to its end, so one whose sockets it can't
+/// take over must not be tried for ever.
+constexpr std::uint32_t kDevicesMax = 16;
+
+/// The address of that family that is configured for Osmux, else for RTP, else for MGCP.
+std::optional<SocketAddress> configured(AddressFamily family, const conf::Config& config) {
+  const bool ipv4 = family == AddressFamily::ipv4;
+  for (const std::string& text : {ipv4 ? config.osmux.bind : config.osmux.bind_v6,
+                                  ipv4 ? config.rtp.bind : config.rtp.bind_v6, config.mgcp.bind}) {
+    const auto address = text.empty() ? std::nullopt : SocketAddress::parse(text, 0);
+    if (address && address->family() == family) {
+      return address;
+    }
+  }
+  return std::nullopt;
+}
+
+rtp::OsmuxOptions link_options(const conf::OsmuxOptions& options) {
+  rtp::OsmuxOptions link;
+  link.batch_factor = options.batch_factor;
+  link.batch_bytes = options.batch_bytes;
+  link.dummy_padding = options.dummy_padding;
+  return link;
+}
+
+}  // namespace
+
+OsmuxControl::OsmuxControl(const conf::Config& config, io::SocketFactory& factory)
+    : config_(config),
+      options_(config.osmux),
+      factory_(factory),
+      bind_ipv4_(configured(AddressFamily::ipv4, config)),
+      bind_ipv6_(configured(AddressFamily::ipv6, config)) {}
+
+MaybeError OsmuxControl::check_crcx(const mgcp::Request& request) const noexcept {
+  const bool wanted = request.osmux.state != OsmuxParameter::State::absent;
+  if (wanted && !on()) {
+    return ProtocolError{ResponseCode::unrecognized_extension, "Osmux is off"};
+  }
+  if (!wanted && options_.mode == conf::OsmuxMode::only) {
+    return ProtocolError{ResponseCode::unsupported_mode, "Osmux circuits only"};
+  }
+  return std::nullopt;
+}
+
+MaybeError OsmuxControl::check_mdcx(const mgcp::Request& request,
+                                    const Connection& connection) const noexcept {
+  const OsmuxParameter& parameter = request.osmux;
+  if (!on() && parameter.state != OsmuxParameter::State::absent) {
+    return ProtocolError{ResponseCode::unrecognized_extension, "Osmux is off"};
+  }
+  if (!connection.osmux) {
+    return std::nullopt;
+  }
+  if (parameter.state != OsmuxParameter::State::number) {
+    return ProtocolError{ResponseCode::endpoint_unknown, "Osmux circuit id missing"};
+  }
+  if (connection.osmux->remote.value_or(parameter.circuit_id) != parameter.circuit_id) {
+    return ProtocolError{ResponseCode::endpoint_unknown, "another Osmux circuit id than before"};
+  }
+  return std::nullopt;
+}
+
+MaybeError OsmuxControl::set_up(const mgcp::Request& request, Connection& connection,
+                                const SocketAddress& agent) {
+  const auto host = choose(connection.remote_host, agent);
+  if (!host) {
+    return host.error();
+  }
+  if (const MaybeError error = open()) {
+    return error;
+  }
+  const auto local = next_free();
+  if (!local) {
+    return ProtocolError{ResponseCode::transient_error, "no free Osmux circuit id"};
+  }
+  std::optional<std::uint8_t> remote;
+  if (request.osmux.state == OsmuxParameter::State::number) {
+    remote = request.osmux.circuit_id;
+  }
+  const SocketAddress peer = peer_of(connection);
+  if (is_taken(std::nullopt, peer, remote)) {
+    return ProtocolError{ResponseCode::endpoint_unknown, "the peer has that Osmux circuit already"};
+  }
+  circuits_[*local] = {true, remote, peer};
+  last_ = *local;
+  connection.osmux = OsmuxCircuit{*local, remote, device_};
+  connection.local = host->bind.with_port(options_.port);
+  connection.announced = host->announce;
+  return std::nullopt;
+}
+
+MaybeError OsmuxControl::change(const mgcp::Request& request, Connection& next) {
+  if (!next.osmux) {
+    return std::nullopt;
+  }
+  const std::uint8_t remote = request.osmux.circuit_id;
+  const SocketAddress peer = peer_of(next);
+  if (is_taken(next.osmux->local, peer, remote)) {
+    return ProtocolError{ResponseCode::endpoint_unknown, "the peer has that Osmux circuit already"};
+  }
+  next.osmux->remote = remote;
+  circuits_[next.osmux->local] = {true, remote, peer};
+  return std::nullopt;
+}
+
+tl::expected<LocalHost, ProtocolError> OsmuxControl::choose(const SocketAddress& remote,
+                                                            const SocketAddress& agent) const {
+  const bool unknown = remote.family() == AddressFamily::none;
+  // As deployed agents know it: IPv6 if there is an IPv6 address, until the peer's family is known.
+  const bool ipv6 = unknown ? bind_ipv6_.has_value() : remote.family() == AddressFamily::ipv6;
+  const auto& bind = ipv6 ? bind_ipv6_ : bind_ipv4_;
+  if (bind) {
+    const std::string& advertised = ipv6 ? config_.rtp.advertise_v6 : config_.rtp.advertise;
+    if (const auto address = SocketAddress::parse(advertised, 0); address) {
+      return LocalHost{*bind, *address};
+    }
+    if (!bind->is_unspecified()) {
+      return LocalHost{*bind, *bind};
+    }
+    const SocketAddress& towards = unknown || remote.is_unspecified() ? agent : remote;
+    if (towards.family() == bind->family()) {
+      if (const auto source = factory_.route_source(towards)) {
+        return LocalHost{*bind, *source};
+      }
+    }
+  }
+  return tl::unexpected(
+      ProtocolError{ResponseCode::unsupported_description, "no Osmux address of that family"});
+}
+
+MaybeError OsmuxControl::open() {
+  if (device_ != nullptr) {
+    return std::nullopt;
+  }
+  io::SocketOptions socket;
+  socket.dscp = config_.rtp.dscp;
+  socket.priority = config_.rtp.socket_priority;
+  socket.receive_buffer_bytes = config_.io.receive_buffer_bytes;
+  socket.send_buffer_bytes = config_.io.send_buffer_bytes;
+  MediaDeviceInstall install;
+  std::vector<AddressFamily> families;
+  for (const auto& host : {bind_ipv4_, bind_ipv6_}) {
+    if (!host) {
+      continue;
+    }
+    socket.local = host->with_port(options_.port);
+    auto bound = factory_.bind_udp(socket);
+    if (!bound) {
+      io::log(io::LogLevel::error, "osmux", "cannot bind {}: {}", socket.local.text(),
+              bound.error().message());
+      return ProtocolError{ResponseCode::transient_error, "the Osmux socket cannot be bound"};
+    }
+    install.sockets.push_back(std::move(*bound));
+    families.push_back(host->family());
+  }
+  if (devices_ == kDevicesMax) {
+    return ProtocolError{ResponseCode::transient_error, "the Osmux socket cannot be opened"};
+  }
+  ++devices_;
+  open_sockets_ = install.sockets.size();
+  auto device = std::make_unique<OsmuxDevice>(link_options(options_), options_.peer_behind_nat,
+                                              std::move(families));
+  device_ = device.get();
+  install.device = std::move(device);
+  waiting_ = std::move(install);
+  return std::nullopt;
+}
+
+bool OsmuxControl::append_device(MediaCommand& command) {
+  if (!waiting_) {
+    return false;
+  }
+  command.devices.push_back(std::move(*waiting_));
+  waiting_.reset();
+  return true;
+}
+
+void OsmuxControl::device_failed() noexcept {
+  device_ = nullptr;
+  open_sockets_ = 0;
+}
+
+std::optional<std::uint8_t> OsmuxControl::next_free() const noexcept {
+  for (std::size_t step = 1; step <= rtp::kOsmuxCircuits; ++step) {
+    const auto local = static_cast<std::uint8_t>(last_ + step);
+    if (!circuits_[local].used) {
+      return local;
+    }
+  }
+  return std::nullopt;
+}
+
+bool OsmuxControl::is_taken(std::optional<std::uint8_t> local, const SocketAddress& peer,
+                            std::optional<std::uint8_t> remote) const noexcept {
+  if (!remote || peer.port() == 0) {
+    return false;
+  }
+  for (std::size_t i = 0; i < circuits_.size(); ++i) {
+    const Circuit& other = circuits_[i];
+    if (other.used && i != local && other.remote == remote && other.peer == peer) {
+      return true;
+    }
+  }
+  return false;
+}
+
+SocketAddress OsmuxControl::peer_of(const Connection& connection) const noexcept {
+  return options_.peer_behind_nat ? SocketAddress() : connection.remote_rtp();
+}
+
+std::size_t OsmuxControl::used() const noexcept {
+  return static_cast<std::size_t>(std::count_if(
+      circuits_.begin(), circuits_.end(), [](const Circuit& circuit) { return circuit.used; }));
+}
+
+}  // namespace mgw
