@@ -411,9 +411,8 @@ void CallControl::modify_connection(std::uint32_t number, const mgcp::Request& r
   Connection next = current;
   apply_request(request, next);
   const auto host = local_host(current, next, reply.key.agent);
-  const Error error = host ? osmux_.change(request, next) : host.error();
-  if (error) {
-    answer_error(std::move(reply), *error);
+  if (!host) {
+    answer_error(std::move(reply), host.error());
     return;
   }
   auto command = std::make_unique<MediaCommand>();
@@ -435,7 +434,11 @@ void CallControl::modify_connection(std::uint32_t number, const mgcp::Request& r
     command->installs.push_back({current.slot, nullptr, std::move(bound->sockets)});
   }
   next.announced = host->announce;
-  if (const Error error = apply_tap(request, next)) {
+  Error error = apply_tap(request, next);
+  if (!error) {
+    error = osmux_.change(request, next);
+  }
+  if (error) {
     give_back(pending.on_failure);
     answer_error(std::move(reply), *error);
     return;

@@ -129,7 +129,7 @@ struct HashedCodec {
 };
 using HashedCodecs = std::vector<HashedCodec>;
 
-HashedCodecs hashed(Codecs codecs, LegKind kind) {
+HashedCodecs hashed(Codecs codecs, LegKind kind = LegKind::rtp) {
   constexpr std::uint64_t kOffset = 0xcbf29ce484222325;  // FNV-1a
   constexpr std::uint64_t kPrime = 0x100000001b3;
   HashedCodecs result;

@@ -38,7 +38,8 @@ def own_loopback_address():
 class OsmoMgw:
     """A running osmo-mgw with the settings that support.gateway gives to ours."""
 
-    def __init__(self, program="osmo-mgw"):
+    def __init__(self, program="osmo-mgw", more=()):
+        """more: further lines of its mgcp section."""
         self.range = PortRange(1000)
         self.directory = tempfile.TemporaryDirectory(prefix="mgw-osmo-")
         with udp_socket("127.0.0.1") as probe:
@@ -49,6 +50,7 @@ class OsmoMgw:
         with open(path, "w", encoding="ascii") as file:
             file.write(CONFIGURATION.format(own=own, port=self.port, first=self.range.first,
                                             last=self.range.last))
+            file.writelines(f" {line}\n" for line in more)
         self.log_path = os.path.join(self.directory.name, "log")
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen([program, "-c", path], stdin=subprocess.DEVNULL,
