@@ -153,7 +153,7 @@ Result<SocketId> PollBackend::open(BoundSocket&& socket, std::uint64_t tag) noex
   socklen_t peer_size = sizeof(peer);
   slot.connected =
       ::getpeername(owned.handle(), reinterpret_cast<sockaddr*>(&peer), &peer_size) == 0;
-  slot.join_limit = join_limit_of(owned.handle());
+  slot.join_limit = owned.joins_sent() ? join_limit_of(owned.handle()) : std::uint16_t{0};
   slot.joins_received = owned.joins_received();
   slot.descriptor = owned.release();
   slot.tag = tag;

@@ -115,6 +115,7 @@ BoundSocket& BoundSocket::operator=(BoundSocket&& other) noexcept {
     factory_ = std::exchange(other.factory_, nullptr);
     handle_ = std::exchange(other.handle_, -1);
     joins_received_ = other.joins_received_;
+    joins_sent_ = other.joins_sent_;
     local_ = other.local_;
   }
   return *this;
@@ -161,7 +162,7 @@ Result<BoundSocket> KernelSocketFactory::bind_udp(const SocketOptions& options) 
   }
   const bool joins_received =
       options.join_received && set_option(descriptor.value(), SOL_UDP, UDP_GRO, 1) == 0;
-  return BoundSocket(*this, descriptor.release(), *local, joins_received);
+  return BoundSocket(*this, descriptor.release(), *local, joins_received, options.join_sent);
 }
 
 Result<SocketAddress> KernelSocketFactory::route_source(const SocketAddress& remote) noexcept {

@@ -23,6 +23,10 @@ struct SocketOptions {
   /// that carry many calls. They are handed out singly all the same. Nothing happens where the
   /// kernel can't.
   bool join_received = false;
+  /// Let runs of datagrams to one peer leave joined (UDP_SEGMENT, Linux 4.18), for such sockets.
+  /// What watches the interface of this machine may see a run as one datagram. Nothing happens
+  /// where the kernel can't.
+  bool join_sent = false;
 };
 
 class SocketFactory;
@@ -33,12 +37,17 @@ class BoundSocket {
  public:
   BoundSocket() noexcept = default;
   BoundSocket(SocketFactory& factory, int handle, const SocketAddress& local,
-              bool joins_received = false) noexcept
-      : factory_(&factory), handle_(handle), joins_received_(joins_received), local_(local) {}
+              bool joins_received = false, bool joins_sent = false) noexcept
+      : factory_(&factory),
+        handle_(handle),
+        joins_received_(joins_received),
+        joins_sent_(joins_sent),
+        local_(local) {}
   BoundSocket(BoundSocket&& other) noexcept
       : factory_(std::exchange(other.factory_, nullptr)),
         handle_(std::exchange(other.handle_, -1)),
         joins_received_(other.joins_received_),
+        joins_sent_(other.joins_sent_),
         local_(other.local_) {}
   BoundSocket& operator=(BoundSocket&& other) noexcept;
   BoundSocket(const BoundSocket&) = delete;
@@ -50,6 +59,8 @@ class BoundSocket {
   [[nodiscard]] const SocketAddress& local() const noexcept { return local_; }
   /// True if a receive may bring several datagrams at once (UDP_GRO). For backends.
   [[nodiscard]] bool joins_received() const noexcept { return joins_received_; }
+  /// True if a send may take several datagrams at once (UDP_SEGMENT). For backends.
+  [[nodiscard]] bool joins_sent() const noexcept { return joins_sent_; }
   /// The file descriptor (or simulated handle) without giving it up. For backends.
   [[nodiscard]] int handle() const noexcept { return handle_; }
   /// Gives the file descriptor up to the caller, who closes it. For backends.
@@ -59,6 +70,7 @@ class BoundSocket {
   SocketFactory* factory_ = nullptr;
   int handle_ = -1;
   bool joins_received_ = false;
+  bool joins_sent_ = false;
   SocketAddress local_;
 };
 

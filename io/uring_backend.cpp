@@ -182,7 +182,7 @@ Result<SocketId> UringBackend::open(BoundSocket&& socket, std::uint64_t tag) noe
   // A plain descriptor: registering it with the ring made no measurable difference to the CPU time
   // per packet, and would be one more reference to give up before the port is free.
   entry.joins_received = taken.joins_received();
-  entry.join_limit = join_limit_of(taken.handle());
+  entry.join_limit = taken.joins_sent() ? join_limit_of(taken.handle()) : std::uint16_t{0};
   entry.file = taken.release();
   entry.tag = tag;
   entry.state = State::open;

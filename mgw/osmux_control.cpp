@@ -160,6 +160,7 @@ MaybeError OsmuxControl::open() {
   socket.receive_buffer_bytes = config_.io.receive_buffer_bytes;
   socket.send_buffer_bytes = config_.io.send_buffer_bytes;
   socket.join_received = true;
+  socket.join_sent = true;
   MediaDeviceInstall install;
   std::vector<AddressFamily> families;
   for (const auto& host : {bind_ipv4_, bind_ipv6_}) {

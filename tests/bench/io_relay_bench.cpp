@@ -81,6 +81,7 @@ io::BoundSocket bind_loopback(bool join_received = false) {
   options.local = io::SocketAddress::parse("127.0.0.1", 0).value();
   options.receive_buffer_bytes = 1U << 20;
   options.join_received = join_received;
+  options.join_sent = true;
   auto socket = factory.bind_udp(options);
   if (!socket) {
     std::fprintf(stderr, "bind: %s\n", socket.error().message().c_str());

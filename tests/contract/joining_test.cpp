@@ -93,6 +93,15 @@ NodeSocket open_joining(Node& node, io::AddressFamily family = io::AddressFamily
   options.local = contract::loopback(family);
   options.receive_buffer_bytes = 4 << 20;
   options.join_received = true;
+  options.join_sent = true;
+  return node.open(options, tag);
+}
+
+NodeSocket open_sending(Node& node, io::AddressFamily family = io::AddressFamily::ipv4,
+                        std::uint64_t tag = 0) {
+  io::SocketOptions options;
+  options.local = contract::loopback(family);
+  options.join_sent = true;
   return node.open(options, tag);
 }
 
@@ -115,7 +124,7 @@ TEST_CASE_TEMPLATE("runs of equal and of other sizes arrive as they were queued"
   for (const io::AddressFamily family : kFamilies) {
     BenchType bench;
     Node node(bench);
-    const NodeSocket socket = node.open(contract::loopback(family));
+    const NodeSocket socket = open_sending(node, family);
     const auto far = bench.make_far_end(contract::loopback(family));
     std::size_t total = 0;
     for (const auto& shape : shapes) {
@@ -143,7 +152,7 @@ TEST_CASE_TEMPLATE("a run leaves in one send, a long one in few", BenchType, MGW
   NodeOptions options;
   options.slots = 4096;
   Node node(bench, options);
-  const NodeSocket socket = node.open(contract::loopback());
+  const NodeSocket socket = open_sending(node);
   const auto far = bench.make_far_end(contract::loopback());
   const io::BackendCounters& counters = node.backend().counters();
   std::vector<std::size_t> sizes;
@@ -190,8 +199,8 @@ TEST_CASE_TEMPLATE("runs of several sockets and peers don't mix", BenchType, MGW
     NodeOptions options;
     options.slots = 4096;
     Node node(bench, options);
-    const std::vector<NodeSocket> sockets = {node.open(contract::loopback(family)),
-                                             node.open(contract::loopback(family))};
+    const std::vector<NodeSocket> sockets = {open_sending(node, family),
+                                             open_sending(node, family)};
     std::vector<std::unique_ptr<contract::FarEnd>> far;
     for (int i = 0; i < 3; ++i) {
       far.push_back(bench.make_far_end(contract::loopback(family)));
@@ -230,7 +239,7 @@ TEST_CASE_TEMPLATE("a socket that is closed in mid-run sends what was queued bef
   for (const std::size_t warm : {std::size_t{0}, std::size_t{8}}) {  // datagrams of an earlier run
     BenchType bench;
     Node node(bench);
-    const NodeSocket socket = node.open(contract::loopback());
+    const NodeSocket socket = open_sending(node);
     const auto far = bench.make_far_end(contract::loopback());
     const auto earlier = texts(std::vector<std::size_t>(warm, 80));
     send_all(node, socket.id, far->local(), earlier);
@@ -255,7 +264,7 @@ TEST_CASE_TEMPLATE("a run that can't be sent is counted by datagram and disturbs
   }
   BenchType bench;
   Node node(bench);
-  const NodeSocket socket = node.open(contract::loopback());
+  const NodeSocket socket = open_sending(node);
   const auto far = bench.make_far_end(contract::loopback());
   const auto dead = bench.make_far_end(contract::loopback())->local();  // nobody is there any more
   const auto run = texts(std::vector<std::size_t>(5, 90));
@@ -288,6 +297,7 @@ TEST_CASE_TEMPLATE("a connected socket goes on with runs after its peer refused 
   io::SocketOptions options;
   options.local = contract::loopback();
   options.connected = dead;
+  options.join_sent = true;
   const NodeSocket socket = node.open(options);
   const auto run = texts(std::vector<std::size_t>(6, 90));
   send_all(node, socket.id, dead, run);
@@ -319,7 +329,7 @@ TEST_CASE_TEMPLATE("where joined sends are refused, their datagrams leave singly
   BenchType bench;
   narrow(bench, 1500);
   Node node(bench);
-  const NodeSocket socket = node.open(contract::loopback());
+  const NodeSocket socket = open_sending(node);
   const auto far = bench.make_far_end(contract::loopback());
   const io::BackendCounters& counters = node.backend().counters();
   const auto exchange = [&](std::size_t size) {
@@ -368,7 +378,7 @@ TEST_CASE_TEMPLATE("what arrives joined is handed out singly, in order, with its
     options.slots = 4096;
     Node node(bench, options);
     const NodeSocket target = open_joining(node, family, 4711);
-    const NodeSocket source = node.open(contract::loopback(family));
+    const NodeSocket source = open_sending(node, family);
     const auto far = bench.make_far_end(contract::loopback(family));
     std::vector<std::size_t> sizes(150, 160);
     sizes.insert(sizes.end(), {31, 160, 160, 0, 0, 161, 162, 1, 2000, 2000, 2000, 2000, 7});
@@ -402,7 +412,7 @@ TEST_CASE_TEMPLATE("joined datagrams that are longer than a buffer are dropped a
   options.slot_bytes = 512;
   Node node(bench, options);
   const NodeSocket target = open_joining(node);
-  const NodeSocket source = node.open(contract::loopback());
+  const NodeSocket source = open_sending(node);
   const std::size_t longest = options.slot_bytes - io::kHeadroomBytes;
   const std::vector<std::size_t> sizes = {512, 512, 512, 512, 512, longest, longest, longest, 9};
   const auto sent = texts(sizes);
@@ -424,8 +434,8 @@ TEST_CASE_TEMPLATE("when buffers run out while joined datagrams are split, the r
   Node node(bench, options);
   const NodeSocket joining = open_joining(node, io::AddressFamily::ipv4, 1);
   const NodeSocket other = open_joining(node, io::AddressFamily::ipv4, 2);
-  const NodeSocket plain = node.open(contract::loopback(), 3);
-  const NodeSocket source = sender.open(contract::loopback());
+  const NodeSocket plain = open_sending(node, io::AddressFamily::ipv4, 3);
+  const NodeSocket source = open_sending(sender);
   const auto sent = texts(std::vector<std::size_t>(200, 120));
   send_all(sender, source.id, joining.local, sent);
   send_all(sender, source.id, other.local, sent);
@@ -485,9 +495,9 @@ TEST_CASE_TEMPLATE("a flood of joined datagrams does not keep the others waiting
   Node node(bench, options);
   const NodeSocket flooded = open_joining(node, io::AddressFamily::ipv4, 0);
   const NodeSocket joining = open_joining(node, io::AddressFamily::ipv4, 1);
-  const NodeSocket plain = node.open(contract::loopback(), 2);
+  const NodeSocket plain = open_sending(node, io::AddressFamily::ipv4, 2);
   node.pass(0ns);
-  const NodeSocket source = sender.open(contract::loopback());
+  const NodeSocket source = open_sending(sender);
   const auto flood = texts(std::vector<std::size_t>(240, 100));
   send_all(sender, source.id, flooded.local, flood);
   send_all(sender, source.id, joining.local, {"slow"});
@@ -517,7 +527,7 @@ TEST_CASE_TEMPLATE("what is joined beyond a full pass comes with the next one, w
     sockets.push_back(open_joining(node, io::AddressFamily::ipv4, tag));
   }
   node.pass(0ns);
-  const NodeSocket source = sender.open(contract::loopback());
+  const NodeSocket source = open_sending(sender);
   const auto sent = texts(std::vector<std::size_t>(90, 50));
   for (const NodeSocket& socket : sockets) {
     send_all(sender, source.id, socket.local, sent);
@@ -541,7 +551,7 @@ TEST_CASE_TEMPLATE("a joining socket with datagrams in it can be closed, and its
   }
   BenchType bench;
   Node node(bench);
-  const NodeSocket source = node.open(contract::loopback());
+  const NodeSocket source = open_sending(node);
   for (const bool armed : {false, true}) {
     const NodeSocket socket = open_joining(node);
     if (armed) {
@@ -559,4 +569,22 @@ TEST_CASE_TEMPLATE("a joining socket with datagrams in it can be closed, and its
   node.pass(0ns);
   node.destroy_backend();
   CHECK(bench.make_far_end(last.local)->local() == last.local);
+}
+
+TEST_CASE_TEMPLATE("a socket that was not made for many calls sends every datagram by itself",
+                   BenchType, MGW_CONTRACT_BENCHES) {
+  if (contract::skipped<BenchType>()) {
+    return;
+  }
+  BenchType bench;
+  Node node(bench);
+  const NodeSocket socket = node.open(contract::loopback());
+  const auto far = bench.make_far_end(contract::loopback());
+  const auto run = texts(std::vector<std::size_t>(8, 200));
+  for (int round = 0; round < 2; ++round) {
+    send_all(node, socket.id, far->local(), run);
+    node.pass(0ns);
+    CHECK(receive_all(*far, run.size()) == run);
+  }
+  CHECK(node.backend().counters().joined_sends.value() == 0);
 }
