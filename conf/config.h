@@ -231,6 +231,48 @@ struct OsmuxOptions {
   friend bool operator==(const OsmuxOptions&, const OsmuxOptions&) = default;
 };
 
+/// What is sent on a time slot of a virtual E1 line, and where it is received.
+enum class E1Wiring : std::uint8_t {
+  loopback,        ///< on the same one
+  timeslot_pairs,  ///< 1 and 2, 3 and 4, ... of each line; 31 on itself
+  line_pairs,      ///< the same slot of the other line: first and second, third and fourth, ...
+};
+
+/// An E1 trunk and the line that it is on.
+struct E1Trunk {
+  std::uint8_t trunk = 0;
+  std::uint8_t line = 0;
+  friend bool operator==(const E1Trunk&, const E1Trunk&) = default;
+};
+
+/// Section `e1`: trunks of E1 lines, ds/e1-TRUNK/s-TIMESLOT/suRATE-OFFSET.
+struct E1Options {
+  /// All lines are virtual ones; without any trunk named there is trunk 1 on line 0.
+  bool virtual_lines = false;
+  /// Numbers of the trunks, 0..64, each once.
+  std::vector<std::uint32_t> trunks;
+  /// The line of each trunk, 0..255, each once; empty = 0, 1, 2, ...
+  std::vector<std::uint32_t> lines;
+  /// How virtual lines are wired.
+  E1Wiring wiring = E1Wiring::loopback;
+  /// How many of a million bits on virtual lines are inverted, 0..100000.
+  std::uint32_t bit_errors_ppm = 0;
+
+  /// The trunks that there are.
+  [[nodiscard]] std::vector<E1Trunk> all_trunks() const {
+    std::vector<E1Trunk> all;
+    for (std::size_t i = 0; i < trunks.size(); ++i) {
+      const std::size_t line = i < lines.size() ? lines[i] : i;
+      all.push_back({static_cast<std::uint8_t>(trunks[i]), static_cast<std::uint8_t>(line)});
+    }
+    if (all.empty() && virtual_lines) {
+      all.push_back({1, 0});
+    }
+    return all;
+  }
+  friend bool operator==(const E1Options&, const E1Options&) = default;
+};
+
 /// Section `metrics`: the Prometheus exporter, http://BIND:PORT/metrics.
 struct MetricsOptions {
   bool enabled = true;
@@ -261,6 +303,7 @@ struct Config {
   VirtualTrunkOptions endpoints;
   TapOptions taps;
   OsmuxOptions osmux;
+  E1Options e1;
   MetricsOptions metrics;
   LogOptions log;
   friend bool operator==(const Config&, const Config&) = default;

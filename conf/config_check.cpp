@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <set>
 #include <span>
 
 namespace conf {
@@ -108,6 +109,21 @@ std::optional<Violation> check_advertised(const Config& config) {
   return std::nullopt;
 }
 
+std::optional<Violation> check_e1(const E1Options& e1) {
+  if (!e1.lines.empty() && e1.lines.size() != e1.trunks.size()) {
+    return Violation{
+        "e1.lines", "e1.trunks",
+        fmt::format("e1.lines names {} lines for {} trunks", e1.lines.size(), e1.trunks.size())};
+  }
+  if (std::set<std::uint32_t>(e1.trunks.begin(), e1.trunks.end()).size() != e1.trunks.size()) {
+    return Violation{"e1.trunks", "", "e1.trunks names a trunk twice"};
+  }
+  if (std::set<std::uint32_t>(e1.lines.begin(), e1.lines.end()).size() != e1.lines.size()) {
+    return Violation{"e1.lines", "", "e1.lines names a line twice: two trunks cannot share one"};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Violation> find_violation(const Config& config) {
@@ -121,6 +137,9 @@ std::optional<Violation> find_violation(const Config& config) {
     return violation;
   }
   if (auto violation = check_osmux(config)) {
+    return violation;
+  }
+  if (auto violation = check_e1(config.e1)) {
     return violation;
   }
   return check_advertised(config);

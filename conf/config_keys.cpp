@@ -26,6 +26,7 @@ constexpr std::array<std::string_view, 3> kBackends = {"auto", "poll", "io_uring
 constexpr std::array<std::string_view, 2> kKeepAlives = {"off", "once"};
 constexpr std::array<std::string_view, 3> kSources = {"strict", "latch", "any"};
 constexpr std::array<std::string_view, 2> kUnknownPayloadTypes = {"pass", "drop"};
+constexpr std::array<std::string_view, 3> kE1Wirings = {"loopback", "timeslot-pairs", "line-pairs"};
 constexpr std::array<std::string_view, 4> kPtimes = {"0", "10", "20", "40"};
 constexpr std::array<std::string_view, 3> kOsmuxModes = {"off", "on", "only"};
 constexpr std::array<std::string_view, 5> kLogLevels = {"debug", "info", "notice", "warning",
@@ -113,6 +114,9 @@ constexpr Section kSections[] = {
     {"endpoints", "The virtual endpoints rtpbridge/1, rtpbridge/2, ... (in hexadecimal)."},
     {"taps", "Copies of a single connection's packets, ordered with X-Mgw-Tap or mgwctl tap."},
     {"osmux", "Circuits to other gateways: the AMR calls between two of them share datagrams."},
+    {"e1",
+     "E1 trunks: the endpoints ds/e1-TRUNK/s-TIMESLOT/suRATE-OFFSET, one for each sub-slot. Their "
+     "other options are those of the virtual endpoints."},
     {"metrics", "The Prometheus exporter, http://BIND:PORT/metrics."},
     {"log", "What is logged, and where to."},
 };
@@ -320,6 +324,24 @@ constexpr Setting kGateway[] = {
                                                   "Where taps may send copies to; [] is nowhere."),
     number<&Config::taps, &TapOptions::max>("taps.max", "", 0, 1024,
                                             "Taps at the same time; 0 permits none."),
+    toggle<&Config::e1, &E1Options::virtual_lines>(
+        "e1.virtual",
+        "All lines are virtual ones, in memory, for tests and demonstrations; where no trunk is "
+        "named there is trunk 1 on line 0. Otherwise trunks have no line, and calls on them are "
+        "refused (502)."),
+    number<&Config::e1, &E1Options::trunks>("e1.trunks", "", 0, 64,
+                                            "Numbers of the trunks; [] is none."),
+    number<&Config::e1, &E1Options::lines>(
+        "e1.lines", "", 0, 255,
+        "The E1 line of each trunk, in the order of e1.trunks; [] is 0, 1, 2 and so on."),
+    choice<&Config::e1, &E1Options::wiring>(
+        "e1.virtual-wiring", kE1Wirings,
+        "Where it is received what is sent on a time slot of a virtual line: on the same one; on "
+        "its neighbour (1 and 2, 3 and 4, ...); on the same slot of the neighbouring line (the "
+        "first trunk's and the second's, the third's and the fourth's, ...)."),
+    number<&Config::e1, &E1Options::bit_errors_ppm>(
+        "e1.virtual-bit-errors-ppm", "", 0, 100000,
+        "How many of a million bits on virtual lines are inverted on their way."),
     toggle<&Config::metrics, &MetricsOptions::enabled>("metrics.enabled",
                                                        "Whether there is an exporter."),
     text<&Config::metrics, &MetricsOptions::bind>("metrics.bind", kAddress,

@@ -23,13 +23,12 @@ using Access = Value& (*)(Config&);
 
 /// The field of a setting. Durations are numbers in their own unit, enumerations one of the
 /// setting's words.
-using Field =
-    std::variant<Access<bool>, Access<std::uint8_t>, Access<std::uint16_t>, Access<std::uint32_t>,
-                 Access<std::chrono::microseconds>, Access<std::chrono::milliseconds>,
-                 Access<std::chrono::seconds>, Access<std::string>,
-                 Access<std::vector<std::uint32_t>>, Access<std::vector<IpNetwork>>,
-                 Access<KeepAlive>, Access<BackendChoice>, Access<SourceCheck>,
-                 Access<UnknownPayloadTypes>, Access<LogLevel>, Access<OsmuxMode>>;
+using Field = std::variant<
+    Access<bool>, Access<std::uint8_t>, Access<std::uint16_t>, Access<std::uint32_t>,
+    Access<std::chrono::microseconds>, Access<std::chrono::milliseconds>,
+    Access<std::chrono::seconds>, Access<std::string>, Access<std::vector<std::uint32_t>>,
+    Access<std::vector<IpNetwork>>, Access<KeepAlive>, Access<BackendChoice>, Access<SourceCheck>,
+    Access<UnknownPayloadTypes>, Access<LogLevel>, Access<OsmuxMode>, Access<E1Wiring>>;
 
 /// What a text value must look like.
 struct TextForm {

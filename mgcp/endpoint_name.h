@@ -16,6 +16,9 @@ namespace mgcp {
 /// Longest name accepted (osmo-mgw accepts 511 characters too); longer ones are unknown endpoints.
 inline constexpr std::size_t kEndpointNameBytesMax = 511;
 
+/// Highest number of an E1 trunk.
+inline constexpr std::uint8_t kE1TrunkMax = 64;
+
 /// What a name denotes. `all` is the wildcard `*`, `any` the wildcard `$`; both touch only the
 /// trunk they name.
 enum class EndpointKind : std::uint8_t {

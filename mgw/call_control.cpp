@@ -46,6 +46,14 @@ mgcp::TransactionCacheOptions cache_options(const conf::Config& config, RandomSo
   return options;
 }
 
+std::vector<std::uint8_t> e1_trunk_numbers(const conf::Config& config) {
+  std::vector<std::uint8_t> numbers;
+  for (const conf::E1Trunk& trunk : config.e1.all_trunks()) {
+    numbers.push_back(trunk.trunk);
+  }
+  return numbers;
+}
+
 }  // namespace
 
 CallControl::CallControl(const CallControlParts& parts)
@@ -53,10 +61,11 @@ CallControl::CallControl(const CallControlParts& parts)
       options_(parts.config.endpoints.options),
       notified_agent_(notified_agent(parts.config)),
       cache_(cache_options(parts.config, parts.random)),
-      trunks_(parts.config.endpoints.count),
+      trunks_(parts.config.endpoints.count, e1_trunk_numbers(parts.config)),
       local_media_(parts.config, parts.sockets),
       osmux_(parts.config, parts.sockets),
       workers_(parts.media.workers()) {
+  install_e1_lines();
   on_tick();
 }
 
@@ -358,7 +367,8 @@ void CallControl::on_media_event(std::uint32_t worker, MediaEvent&& event) {
   const auto [number, id] = owners[event.slot];
   Endpoint* endpoint = trunks_.find(number);
   if (event.kind == MediaEvent::Kind::drops_noted) {
-    auto noted = endpoint->find(id)->noted_faults[static_cast<std::size_t>(event.cause)];
+    Connection& concerned = id == 0 ? *endpoint->line_side : *endpoint->find(id);
+    auto noted = concerned.noted_faults[static_cast<std::size_t>(event.cause)];
     if (noted) {
       return;
     }
@@ -467,8 +477,7 @@ void CallControl::undo(Pending& pending) {
   }
   give_back(pending.on_failure);
   if (endpoint->connections.empty()) {
-    --workers_[endpoint->worker].endpoints;
-    trunks_.release(pending.endpoint);
+    release_endpoint(pending.endpoint, nullptr, pending);
     return;
   }
   std::vector<std::unique_ptr<MediaCommand>> commands(workers_.size());
@@ -557,6 +566,9 @@ void CallControl::flush() {
 void CallControl::update_gauges() noexcept {
   counters_.endpoints_total.set(trunks_.virtual_total());
   counters_.endpoints_used.set(trunks_.virtual_used());
+  for (std::size_t i = 0; i < counters_.e1_trunks.size(); ++i) {
+    counters_.e1_endpoints_used[counters_.e1_trunks[i]].set(trunks_.e1_used(i));
+  }
   counters_.ports_total.set(local_media_.ports_total());
   counters_.ports_used.set(local_media_.ports_used());
   counters_.transactions_remembered.set(cache_.size());

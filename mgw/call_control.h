@@ -159,11 +159,11 @@ class CallControl {
   void aucx(const mgcp::CommandLine& line, const mgcp::EndpointName& name, Reply reply);
   void rsip(const mgcp::CommandLine& line, const mgcp::EndpointName& name, Reply reply);
 
-  [[nodiscard]] Error admit_crcx(const mgcp::Request& request, const Endpoint& endpoint) const;
+  [[nodiscard]] Error admit_crcx(const mgcp::Request& request, std::uint32_t number);
   void apply_request(const mgcp::Request& request, Connection& connection) const;
   /// Selects the codecs of `connection` and of its partner; `pending` keeps the partner's old one.
   static void negotiate(Endpoint& endpoint, Connection& connection, Pending& pending);
-  [[nodiscard]] std::size_t connections_max() const noexcept;
+  [[nodiscard]] std::size_t connections_max(std::uint32_t number) const noexcept;
   void make_way(std::uint32_t number, const mgcp::Request& request);
   void add_connection(std::uint32_t number, const mgcp::Request& request, bool wildcard,
                       std::unique_ptr<Connection> connection, BoundPair bound, Reply reply);
@@ -205,6 +205,27 @@ class CallControl {
   /// Tells the worker of all connections of `endpoint`: their entries, and their legs where the
   /// kind has become another.
   void append_updates(Endpoint& endpoint, MediaCommand& command) const;
+  /// Frees an endpoint without connections, and its sub-slot if it is one of an E1 trunk.
+  void release_endpoint(std::uint32_t number, MediaCommand* command, Pending& pending);
+
+  // --- E1 trunks: call_control_e1.cpp
+  /// Gives each line that there is to its worker.
+  void install_e1_lines();
+  /// The lowest free endpoint of the trunk that a wildcard names.
+  [[nodiscard]] std::optional<std::uint32_t> lowest_free(const mgcp::EndpointName& name) const;
+  /// Refuses an endpoint whose sub-slot shares bits with one in use (501).
+  [[nodiscard]] Error check_overlap(std::uint32_t number) const;
+  /// Refuses a sub-slot that nothing goes over, or one without a line (502).
+  [[nodiscard]] Error check_line(std::uint32_t number) const;
+  /// Gives an E1 endpoint that has just been claimed its line side, not yet installed.
+  void add_line_side(std::uint32_t number, Pending& pending);
+  /// Puts the line side of an endpoint's first connection into its command.
+  static void install_line_side(const Endpoint& endpoint, MediaCommand& command);
+  /// The line follows the codec of the connection.
+  static void follow_codec(Endpoint& endpoint);
+  /// Where the endpoint's connections are to live.
+  [[nodiscard]] std::uint32_t worker_for(std::uint32_t number) const noexcept;
+
   /// Returns the command's ticket.
   std::uint64_t submit(std::uint32_t worker, std::unique_ptr<MediaCommand> command,
                        Pending pending);
@@ -242,6 +263,7 @@ class CallControl {
   std::optional<io::SocketAddress> notified_agent_;  ///< heard even if it may give no commands
   mgcp::TransactionCache cache_;
   Trunks trunks_;
+  std::vector<E1Line*> e1_lines_;  ///< of the E1 trunks, in their order; null: there is none
   LocalMedia local_media_;
   OsmuxControl osmux_;
   std::vector<WorkerSlots> workers_;

@@ -31,7 +31,7 @@ void CallControl::write_ok(std::string& out, mgcp::TransactionId transaction_id)
 }
 
 void CallControl::auep(const mgcp::CommandLine& line, const mgcp::EndpointName& name, Reply reply) {
-  if (mgcp::is_wildcard(name.kind) && !trunks_.lowest_free()) {
+  if (mgcp::is_wildcard(name.kind) && !lowest_free(name)) {
     answer_error(std::move(reply), {ResponseCode::endpoint_not_ready, "no free endpoint"});
     return;
   }

@@ -81,10 +81,9 @@ void apply_description(const mgcp::SessionDescription& description, std::string_
 /// Who asked for a tap is told what there is now; nobody else, as not every agent knows of it.
 void append_tap_texts(const mgcp::Request& request, const std::vector<std::string>& taps,
                       mgcp::Response& response) {
-  if (request.tap.state != mgcp::TapParameter::State::absent) {
-    for (const std::string& text : taps) {
-      response.parameters.push_back({"X-Mgw-Tap", text});
-    }
+  const bool asked = request.tap.state != mgcp::TapParameter::State::absent;
+  for (const std::string& text : asked ? std::span(taps) : std::span<const std::string>()) {
+    response.parameters.push_back({"X-Mgw-Tap", text});
   }
 }
 
@@ -120,6 +119,11 @@ void CallControl::negotiate(Endpoint& endpoint, Connection& connection, Pending&
   const Connection* partner = negotiation_partner(endpoint, connection);
   if (partner == nullptr) {
     connection.selected_codec = select_codecs(connection.codecs, {}).own;
+    if (endpoint.line_side != nullptr) {
+      connection.selected_codec =
+          first_e1_codec(connection.codecs, endpoint.line_side->e1->sub_slot.rate_kbps)
+              .value_or(connection.selected_codec);
+    }
     return;
   }
   const CodecPair pair = select_codecs(connection.codecs, partner->codecs);
@@ -167,9 +171,11 @@ bool CallControl::keeps_alive(const Connection& connection) const noexcept {
 }
 
 void CallControl::append_updates(Endpoint& endpoint, MediaCommand& command) const {
+  follow_codec(endpoint);
   std::vector<MediaUpdate> updates = compile_endpoint(endpoint, options_);
+  const std::size_t first = endpoint.line_side != nullptr ? 1 : 0;
   for (std::size_t i = 0; i < updates.size(); ++i) {
-    Connection& connection = *endpoint.connections[i];
+    Connection& connection = i < first ? *endpoint.line_side : *endpoint.connections[i - first];
     const LegKind kind = leg_kind(connection);
     if (kind != std::exchange(connection.kind, kind)) {
       updates[i].exchanges_leg = true;
@@ -181,15 +187,15 @@ void CallControl::append_updates(Endpoint& endpoint, MediaCommand& command) cons
 
 // --- CRCX
 
-CallControl::Error CallControl::admit_crcx(const mgcp::Request& request,
-                                           const Endpoint& endpoint) const {
+CallControl::Error CallControl::admit_crcx(const mgcp::Request& request, std::uint32_t number) {
+  const Endpoint& endpoint = *trunks_.find(number);
   if (const Error error = mgcp::check_crcx(request)) {
     return error;
   }
   if (const Error error = osmux_.check_crcx(request)) {
     return error;
   }
-  if (endpoint.connections.size() >= connections_max() && !options_.force_realloc) {
+  if (endpoint.connections.size() >= connections_max(number) && !options_.force_realloc) {
     return ProtocolError{ResponseCode::connection_limit,
                          "endpoint has all connections that it may have"};
   }
@@ -203,14 +209,18 @@ CallControl::Error CallControl::admit_crcx(const mgcp::Request& request,
     return ProtocolError{ResponseCode::missing_description,
                          "sendrecv without a remote description"};
   }
-  return std::nullopt;
+  return check_line(number);
 }
 
 void CallControl::crcx(const mgcp::CommandLine& line, const mgcp::EndpointName& name, Reply reply) {
   const bool wildcard = mgcp::is_wildcard(name.kind);
-  const auto number = wildcard ? trunks_.lowest_free() : std::optional(name.number);
+  const auto number = wildcard ? lowest_free(name) : std::optional(name.number);
   if (!number) {
     answer_error(std::move(reply), {ResponseCode::no_free_endpoint, "no free endpoint"});
+    return;
+  }
+  if (const Error error = check_overlap(*number)) {
+    answer_error(std::move(reply), *error);
     return;
   }
   const auto request = read_parameters(line, reply);
@@ -219,11 +229,11 @@ void CallControl::crcx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
     return;
   }
   Endpoint& endpoint = *trunks_.find(*number);
-  if (const Error error = admit_crcx(*request, endpoint)) {
+  if (const Error error = admit_crcx(*request, *number)) {
     answer_error(std::move(reply), *error);
     return;
   }
-  if (!parts_.media.has_room(endpoint.call_id.empty() ? least_loaded_worker() : endpoint.worker)) {
+  if (!parts_.media.has_room(endpoint.call_id.empty() ? worker_for(*number) : endpoint.worker)) {
     counters_.transactions_refused.add();
     answer_error(std::move(reply), {ResponseCode::transient_error, "too many commands under way"});
     return;
@@ -246,15 +256,10 @@ void CallControl::crcx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
                  std::move(reply));
 }
 
-std::size_t CallControl::connections_max() const noexcept {
-  const std::uint32_t configured = parts_.config.endpoints.connections_max;
-  return configured == 0 ? kConnectionsPerEndpointMax : configured;
-}
-
 void CallControl::make_way(std::uint32_t number, const mgcp::Request& request) {
   const Endpoint& endpoint = *trunks_.find(number);
   const bool foreign_call = !endpoint.call_id.empty() && endpoint.call_id != *request.call_id;
-  const bool full = endpoint.connections.size() >= connections_max();
+  const bool full = endpoint.connections.size() >= connections_max(number);
   if (!options_.force_realloc || (!foreign_call && !full)) {
     return;
   }
@@ -274,16 +279,17 @@ void CallControl::add_connection(std::uint32_t number, const mgcp::Request& requ
                                  Reply reply) {
   Endpoint& endpoint = *trunks_.find(number);
   make_way(number, request);
+  Pending pending;
   if (endpoint.call_id.empty()) {
-    const std::uint32_t worker = least_loaded_worker();
+    const std::uint32_t worker = worker_for(number);
     trunks_.claim(number, std::string(*request.call_id), worker);
     ++workers_[worker].endpoints;
+    add_line_side(number, pending);
   }
   const std::uint32_t worker = endpoint.worker;
   endpoint.ignore_call_id = endpoint.ignore_call_id || request.ignore_call_id;
   connection->slot = take_slot(worker);
   workers_[worker].owners[connection->slot] = {number, connection->id};
-  Pending pending;
   negotiate(endpoint, *connection, pending);
   Connection& added = *endpoint.connections.emplace_back(std::move(connection));
   counters_.connections.set(counters_.connections.value() + 1);
@@ -316,6 +322,7 @@ void CallControl::add_connection(std::uint32_t number, const mgcp::Request& requ
   command->updates.pop_back();
   command->installs.push_back({added.slot, std::move(media), std::move(bound.sockets)});
   pending.opens_osmux = added.osmux && osmux_.append_device(*command);
+  install_line_side(endpoint, *command);
 
   pending.on_failure.push_back(
       {worker, added.slot, added.ports, added.local.port(), circuit_number(added)});
@@ -492,8 +499,7 @@ void CallControl::remove_connection(std::uint32_t number, std::uint32_t id, Medi
   detach_connection(number, id, command, pending);
   Endpoint& endpoint = *trunks_.find(number);
   if (endpoint.connections.empty()) {
-    --workers_[endpoint.worker].endpoints;
-    trunks_.release(number);
+    release_endpoint(number, &command, pending);
   } else {
     append_updates(endpoint, command);
   }
@@ -505,8 +511,7 @@ void CallControl::remove_all(std::uint32_t number, MediaCommand& command, Pendin
   while (!endpoint.connections.empty()) {
     detach_connection(number, endpoint.connections.back()->id, command, pending);
   }
-  --workers_[endpoint.worker].endpoints;
-  trunks_.release(number);
+  release_endpoint(number, &command, pending);
 }
 
 CallControl::Error CallControl::check_deletion(const mgcp::Request& request, Endpoint& endpoint,

@@ -3,11 +3,13 @@
 
 #include "io/counter.h"
 #include "io/time.h"
+#include "mgcp/endpoint_name.h"
 #include "mgcp/message.h"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace mgw {
 
@@ -61,6 +63,8 @@ struct ControlCounters {
   io::Counter ports_used;
   io::Counter transactions_remembered;
   io::Counter taps;
+  std::vector<std::uint8_t> e1_trunks;  ///< their numbers; fixed once call control is made
+  std::array<io::Counter, mgcp::kE1TrunkMax + 1> e1_endpoints_used;  ///< by trunk number
 };
 
 }  // namespace mgw

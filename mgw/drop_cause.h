@@ -8,6 +8,7 @@
 #include "rtp/payload_conversion.h"
 #include "rtp/rtcp_packet.h"
 #include "rtp/rtp_header.h"
+#include "rtp/trau_frame.h"
 
 #include <array>
 #include <cstddef>
@@ -61,11 +62,21 @@ enum class DropCause : std::uint8_t {
   osmux_too_large,        ///< the frame is longer than a batch may be
   osmux_late,             ///< sent already, or older than what was sent
   osmux_conflict,         ///< the sequence number of a queued packet, but another size
-  no_buffer,              ///< no buffer was free for a copy
-  tap_overrun,            ///< a tap's copy: no buffer to spare, or its file's writer was behind
+  trau_wrong_length,      ///< the following: a payload that does not go over an E1 line
+  trau_unknown_type,
+  trau_unsupported,
+  trau_no_room,
+  trau_wrong_type,
+  trau_bad_frame,
+  trau_bad_crc,
+  trau_nothing,
+  e1_late,       ///< its turn on the E1 line was over
+  e1_duplicate,  ///< the line has its frames already
+  no_buffer,     ///< no buffer was free for a copy
+  tap_overrun,   ///< a tap's copy: no buffer to spare, or its file's writer was behind
 };
 
-inline constexpr std::size_t kDropCauseCount = 45;
+inline constexpr std::size_t kDropCauseCount = 55;
 
 /// The cause as in metrics and logs, for example "unknown_source".
 [[nodiscard]] constexpr std::string_view to_string(DropCause cause) noexcept {
@@ -113,6 +124,16 @@ inline constexpr std::size_t kDropCauseCount = 45;
       "osmux_too_large",
       "osmux_late",
       "osmux_conflict",
+      "trau_wrong_length",
+      "trau_unknown_type",
+      "trau_unsupported",
+      "trau_no_room",
+      "trau_wrong_type",
+      "trau_bad_frame",
+      "trau_bad_crc",
+      "trau_nothing",
+      "e1_late",
+      "e1_duplicate",
       "no_buffer",
       "tap_overrun",
   };
@@ -123,6 +144,7 @@ static_assert(static_cast<std::size_t>(DropCause::tap_overrun) + 1 == kDropCause
 static_assert(rtp::kRtpMalformedCount == 5 && rtp::kRtcpMalformedCount == 4);
 static_assert(rtp::kConversionErrorCount == 5 && rtp::kIuupMalformedCount == 6);
 static_assert(rtp::kOsmuxMalformedCount == 5 && rtp::kOsmuxRefusalCount == 6);
+static_assert(rtp::kTrauErrorCount == 8);
 
 /// True if the payload is not what was negotiated. That is no event but lasts until the call agent
 /// negotiates anew, so it is noted once, not every second.
@@ -167,6 +189,10 @@ static_assert(rtp::kOsmuxMalformedCount == 5 && rtp::kOsmuxRefusalCount == 6);
       break;
   }
   return DropCause::osmux_conflict;
+}
+[[nodiscard]] constexpr DropCause drop_cause(rtp::TrauError cause) noexcept {
+  return static_cast<DropCause>(static_cast<std::size_t>(DropCause::trau_wrong_length) +
+                                static_cast<std::size_t>(cause));
 }
 
 }  // namespace mgw

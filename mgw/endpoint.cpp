@@ -34,6 +34,18 @@ Connection* Endpoint::find(std::uint32_t id) noexcept {
   return found == connections.end() ? nullptr : found->get();
 }
 
+std::vector<const Connection*> Endpoint::legs() const {
+  std::vector<const Connection*> all;
+  all.reserve(connections.size() + 1);
+  if (line_side != nullptr) {
+    all.push_back(line_side.get());
+  }
+  for (const auto& connection : connections) {
+    all.push_back(connection.get());
+  }
+  return all;
+}
+
 std::optional<std::uint32_t> connection_number(std::string_view text) noexcept {
   const auto digits = std::min(text.find_first_not_of('0'), text.size());
   text.remove_prefix(digits);

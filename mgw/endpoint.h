@@ -6,6 +6,7 @@
 #include "io/socket_address.h"
 #include "mgcp/message.h"
 #include "mgw/drop_cause.h"
+#include "mgw/e1_channel.h"
 #include "mgw/leg.h"
 #include "mgw/port_pool.h"
 #include "mgw/tap.h"
@@ -37,6 +38,7 @@ struct Connection {
   std::size_t selected_codec = 0;   ///< index in `codecs`
   std::uint32_t ptime_ms = 20;      ///< 0 = any
   LegKind kind = LegKind::rtp;      ///< what its worker takes it for, or will when told
+  std::optional<E1Channel> e1;      ///< of the line side of an E1 endpoint only
 
   io::SocketAddress remote_host;       ///< of the last SDP, port 0; family none = not yet known
   std::uint16_t remote_port = 0;       ///< 0 = not yet known, or on hold
@@ -77,9 +79,14 @@ struct Endpoint {
   bool ignore_call_id = false;  ///< X-Osmo-IGN: C was given for this call
   std::uint32_t worker = 0;     ///< where its connections live, once it is in use
   std::vector<std::unique_ptr<Connection>> connections;  ///< oldest first
+  /// The other side of an E1 endpoint that is in use: the sub-slot, which the call agent does not
+  /// see as a connection.
+  std::unique_ptr<Connection> line_side;
 
   /// The connection with this identifier, or nullptr.
   [[nodiscard]] Connection* find(std::uint32_t id) noexcept;
+  /// All between which packets go: the line side, if there is one, then the connections.
+  [[nodiscard]] std::vector<const Connection*> legs() const;
 };
 
 /// The number behind a connection id's text (letter case and leading zeros don't matter); empty if

@@ -38,7 +38,7 @@ std::vector<Route> routes_of(const Endpoint& endpoint, const Connection& from) {
   if (from.mode == mgcp::ConnectionMode::loopback || !mode_receives(from.mode)) {
     return routes;
   }
-  for (const auto& to : endpoint.connections) {
+  for (const Connection* to : endpoint.legs()) {
     if (to->id != from.id && mode_sends(to->mode) && peer_listens(*to)) {
       routes.push_back({to->slot, false});
     }
@@ -93,7 +93,9 @@ ForwardingEntry compile(const Endpoint& endpoint, const Connection& connection,
       connection.mode == mgcp::ConnectionMode::recvonly) {
     entry.keep_alive_interval = options.keep_alive.interval;
   }
-  entry.connection_timeout = options.connection_timeout;
+  if (!connection.e1) {  // a line is there whether something comes or not
+    entry.connection_timeout = options.connection_timeout;
+  }
   entry.timeline.patch_ssrc = options.patch.ssrc;
   entry.timeline.align_timestamp = options.patch.timestamp;
   entry.timing.clock_rate_hz = codec.clock_rate_hz;
@@ -119,10 +121,11 @@ ForwardingEntry compile(const Endpoint& endpoint, const Connection& connection,
 std::vector<MediaUpdate> compile_endpoint(const Endpoint& endpoint,
                                           const conf::TrunkOptions& options) {
   std::vector<std::vector<mgcp::Codec>> lists;
+  const std::vector<const Connection*> legs = endpoint.legs();
   std::vector<LegKind> kinds;
-  lists.reserve(endpoint.connections.size());
-  kinds.reserve(endpoint.connections.size());
-  for (const auto& connection : endpoint.connections) {
+  lists.reserve(legs.size());
+  kinds.reserve(legs.size());
+  for (const Connection* connection : legs) {
     lists.push_back(media_codecs(*connection));
     kinds.push_back(leg_kind(*connection));
   }
@@ -131,7 +134,7 @@ std::vector<MediaUpdate> compile_endpoint(const Endpoint& endpoint,
   std::vector<MediaUpdate> updates;
   updates.reserve(types.size());
   for (std::size_t i = 0; i < types.size(); ++i) {
-    const Connection& connection = *endpoint.connections[i];
+    const Connection& connection = *legs[i];
     updates.push_back({connection.slot, compile(endpoint, connection, types[i], options)});
   }
   return updates;

@@ -10,7 +10,7 @@
 
 namespace mgw {
 
-/// Compiles all connections of `endpoint`, in their order. Every change of one connection may
+/// Compiles all legs of `endpoint`, in their order. Every change of one connection may
 /// concern the others (modes, payload types), so they are always compiled together. Pure.
 [[nodiscard]] std::vector<MediaUpdate> compile_endpoint(const Endpoint& endpoint,
                                                         const conf::TrunkOptions& options);

@@ -5,6 +5,7 @@
 
 #include "mgw/leg.h"
 #include "mgw/media_connection.h"
+#include "mgw/stream_start.h"
 #include "rtp/iuup_amr.h"
 #include "rtp/iuup_link.h"
 #include "rtp/iuup_media_clock.h"
@@ -19,13 +20,6 @@ inline constexpr std::uint8_t kIuupAmrPayloadType = 96;    ///< AMR, octet-align
 inline constexpr std::uint8_t kIuupAmrWbPayloadType = 97;  ///< AMR-WB, octet-aligned
 inline constexpr std::uint8_t kIuupOpaquePayloadType =
     98;  ///< what is neither, for another IuUP leg
-
-/// Random start values of the stream that the leg sends (RFC 3550 section 5.1).
-struct StreamStart {
-  std::uint32_t ssrc = 0;
-  std::uint32_t timestamp = 0;
-  std::uint16_t sequence = 0;
-};
 
 /// See above. About 1.5 KiB.
 class IuupLeg final : public Leg {

@@ -1,5 +1,6 @@
 #include "mgw/leg_choice.h"
 
+#include "mgw/e1_leg.h"
 #include "mgw/iuup_leg.h"
 #include "mgw/osmux_leg.h"
 
@@ -35,6 +36,9 @@ LegKind leg_kind(const Connection& connection) noexcept {
   if (connection.osmux) {
     return LegKind::osmux;
   }
+  if (connection.e1) {
+    return LegKind::e1;
+  }
   return mgcp::is_iuup(connection.codecs[connection.selected_codec]) ? LegKind::iuup : LegKind::rtp;
 }
 
@@ -44,8 +48,9 @@ std::unique_ptr<Leg> make_leg(const Connection& connection, RandomSource& random
       return std::make_unique<IuupLeg>(stream_start(random));
     case LegKind::osmux:
       return make_osmux_leg(connection, random);
-    case LegKind::rtp:
     case LegKind::e1:
+      return std::make_unique<E1Leg>(*connection.e1, stream_start(random));
+    case LegKind::rtp:
       break;
   }
   return nullptr;
@@ -59,6 +64,9 @@ std::vector<mgcp::Codec> media_codecs(const Connection& connection) {
     return {internal_codec(kIuupAmrPayloadType, "AMR", 8000),
             internal_codec(kIuupAmrWbPayloadType, "AMR-WB", 16000),
             internal_codec(kIuupOpaquePayloadType, "VND.3GPP.IUFP", 16000)};
+  }
+  if (connection.e1 && !connection.e1->mapping) {
+    return {};
   }
   return connection.codecs;
 }

@@ -8,6 +8,7 @@
 #include "io/counter.h"
 #include "io/timer_queue.h"
 #include "mgw/drop_cause.h"
+#include "mgw/e1_leg.h"
 #include "mgw/leg.h"
 #include "mgw/media_connection.h"
 #include "mgw/osmux_counters.h"
@@ -45,6 +46,7 @@ struct MediaCounters {
   io::Counter connection_timeouts;
   io::Counter leg_failures;  ///< peers that did not answer their leg's initialisation
   OsmuxCounters osmux;
+  E1Counters e1;
 };
 
 /// The connections of one worker and the packets between them.

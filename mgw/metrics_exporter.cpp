@@ -1,5 +1,7 @@
 #include "mgw/metrics_exporter.h"
 
+#include "mgw/trunks.h"
+
 #include <prometheus/client_metric.h>
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
@@ -53,6 +55,14 @@ class Families {
 void collect_control(const ControlCounters& control, Families& out) {
   out.gauge("mgw_endpoints", "Endpoints of the virtual trunk.", control.endpoints_total.value());
   out.gauge("mgw_endpoints_used", "Endpoints with a call.", control.endpoints_used.value());
+  out.begin(MetricType::Gauge, "mgw_e1_endpoints", "Endpoints of the E1 trunks.");
+  for (const std::uint8_t trunk : control.e1_trunks) {
+    out.add(kE1EndpointsPerTrunk, {{"trunk", std::to_string(trunk)}});
+  }
+  out.begin(MetricType::Gauge, "mgw_e1_endpoints_used", "E1 endpoints with a call.");
+  for (const std::uint8_t trunk : control.e1_trunks) {
+    out.add(control.e1_endpoints_used[trunk].value(), {{"trunk", std::to_string(trunk)}});
+  }
   out.gauge("mgw_connections", "Connections (legs) that exist.", control.connections.value());
   out.gauge("mgw_rtp_port_pairs",
             "RTP/RTCP port pairs in the configured range, over all local addresses.",
@@ -229,6 +239,37 @@ void collect_osmux(const std::vector<WorkerView>& workers, Families& out) {
          &OsmuxCounters::links);
 }
 
+void collect_e1(const std::vector<WorkerView>& workers, Families& out) {
+  const auto counter = [&](const char* name, const char* help, io::Counter E1Counters::*member) {
+    per_worker(workers, out, MetricType::Counter, name, help,
+               [member](const WorkerView& view) { return (view.media->e1.*member).value(); });
+  };
+  counter("mgw_e1_frames_received_total",
+          "TRAU frames received on E1 lines, and 20 ms pieces of PCM and clear channels.",
+          &E1Counters::received_frames);
+  out.begin(MetricType::Counter, "mgw_e1_frames_failed_total",
+            "Of those, frames that no packet was made of, by cause.");
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    for (std::size_t error = 0; error < rtp::kTrauErrorCount; ++error) {
+      out.add(workers[i].media->e1.receive_failures[error].value(),
+              {{"worker", std::to_string(i)},
+               {"cause", std::string(rtp::to_string(static_cast<rtp::TrauError>(error)))}});
+    }
+  }
+  counter("mgw_e1_synchronisation_lost_total",
+          "Times that the frames in a sub-slot were lost and searched for again.",
+          &E1Counters::synchronisation_losses);
+  counter("mgw_e1_frames_sent_total", "Frames sent on E1 lines that had come as packets.",
+          &E1Counters::sent_frames);
+  counter("mgw_e1_fillers_sent_total",
+          "Frames sent on E1 lines because no packet had come in time.", &E1Counters::sent_fillers);
+  counter("mgw_e1_frames_given_up_total", "Frames that came in bursts for which there was no room.",
+          &E1Counters::given_up_frames);
+  counter("mgw_e1_time_alignments_total",
+          "Frames lengthened or shortened because a base station asked for it.",
+          &E1Counters::time_alignments);
+}
+
 void collect_backends(const std::vector<WorkerView>& workers, Families& out) {
   const auto counter = [&](const char* name, const char* help,
                            io::Counter io::BackendCounters::*member) {
@@ -286,6 +327,9 @@ std::string metrics_text(const MetricsSources& sources) {
   collect_transactions(sources.control->transactions, out);
   collect_media(sources.workers, out);
   collect_osmux(sources.workers, out);
+  if (!sources.control->e1_trunks.empty()) {
+    collect_e1(sources.workers, out);
+  }
   collect_backends(sources.workers, out);
   return prometheus::TextSerializer().Serialize(out.take());
 }

@@ -1,6 +1,7 @@
 #include "mgw/trunks.h"
 
 #include "io/assert.h"
+#include "rtp/i460.h"
 
 #include <algorithm>
 #include <array>
@@ -31,6 +32,9 @@ constexpr std::array<SubslotShape, kE1EndpointsPerTimeslot> kShapes = {{{64, 0},
                                                                         {8, 5},
                                                                         {8, 6},
                                                                         {8, 7}}};
+
+/// No codec goes at this rate.
+constexpr std::uint8_t kUnusedRateKbps = 32;
 
 }  // namespace
 
@@ -118,6 +122,32 @@ Endpoint* Trunks::find(std::uint32_t number) noexcept {
 std::optional<std::uint32_t> Trunks::lowest_free() const noexcept {
   const auto index = free_.lowest();
   return index ? std::optional(static_cast<std::uint32_t>(*index + 1)) : std::nullopt;
+}
+
+std::optional<std::uint32_t> Trunks::lowest_free_subslot(Range range) const noexcept {
+  for (std::uint32_t number = range.first; number <= range.last; ++number) {
+    const bool usable = subslot_of(number)->rate_kbps != kUnusedRateKbps;
+    if (usable && endpoints_[number - 1].call_id.empty() && !overlaps_used(number)) {
+      return number;
+    }
+  }
+  return std::nullopt;
+}
+
+bool Trunks::overlaps_used(std::uint32_t number) const noexcept {
+  const auto own = subslot_of(number);
+  MGW_ASSERT(own);
+  const rtp::SubSlot bits{own->rate_kbps, own->bit_offset};
+  const std::uint32_t first =
+      number - (number - first_of(*e1_trunk_of(number))) % kE1EndpointsPerTimeslot;
+  for (std::uint32_t i = 0; i < kE1EndpointsPerTimeslot; ++i) {
+    const rtp::SubSlot other{kShapes[i].rate_kbps, kShapes[i].bit_offset};
+    if (first + i != number && !endpoints_[first + i - 1].call_id.empty() &&
+        rtp::sub_slots_overlap(bits, other)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 void Trunks::claim(std::uint32_t number, std::string call_id, std::uint32_t worker) {

@@ -48,6 +48,10 @@ class Trunks {
   [[nodiscard]] Endpoint* find(std::uint32_t number) noexcept;
   /// The lowest-numbered free endpoint of the virtual trunk.
   [[nodiscard]] std::optional<std::uint32_t> lowest_free() const noexcept;
+  /// The lowest-numbered free endpoint of a range that shares no bit with one in use.
+  [[nodiscard]] std::optional<std::uint32_t> lowest_free_subslot(Range range) const noexcept;
+  /// Whether another endpoint in use shares a bit with this one of an E1 trunk.
+  [[nodiscard]] bool overlaps_used(std::uint32_t number) const noexcept;
   /// Marks an endpoint as in use by `call_id`.
   void claim(std::uint32_t number, std::string call_id, std::uint32_t worker);
   /// Makes an endpoint without connections free.

@@ -204,8 +204,12 @@ void SimWorld::finish() {
     agent->give_up();
   }
   settle();
-  const std::string text = fmt::format("DLCX 999999999 rtpbridge/*@{} MGCP 1.0\r\n",
-                                       config_.mgcp.domain == "*" ? "mgw" : config_.mgcp.domain);
+  std::string text = fmt::format("DLCX 999999999 rtpbridge/*@{} MGCP 1.0\r\n",
+                                 config_.mgcp.domain == "*" ? "mgw" : config_.mgcp.domain);
+  for (const conf::E1Trunk& trunk : config_.e1.all_trunks()) {
+    text += fmt::format(".\r\nDLCX {} ds/e1-{}/*@{} MGCP 1.0\r\n", 999999900 + trunk.trunk,
+                        trunk.trunk, config_.mgcp.domain == "*" ? "mgw" : config_.mgcp.domain);
+  }
   const auto allowed = config_.mgcp.allow.empty();
   control_->on_datagram(allowed ? address("198.51.100.250", 2727) : agents_.at(0)->local(), text);
   control_->flush();

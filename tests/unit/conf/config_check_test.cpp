@@ -59,3 +59,22 @@ TEST_CASE("an advertised address needs a bound one of its family") {
   CHECK(violated_by("rtp: {advertise-v6: '2001:db8::1', ip-probing: true}").empty());
   CHECK(violated_by("{mgcp: {bind: '::1'}, rtp: {advertise: 192.0.2.1}}") == "rtp.advertise");
 }
+
+TEST_CASE("each E1 trunk has a line of its own, and the lines are as many as the trunks") {
+  CHECK(violated_by("e1: {trunks: [1, 2]}").empty());
+  CHECK(violated_by("e1: {trunks: [1, 2], lines: [1, 0]}").empty());
+  CHECK(violated_by("e1: {trunks: [1, 2], lines: [1]}") == "e1.lines");
+  CHECK(violated_by("e1: {lines: [1]}") == "e1.lines");
+  CHECK(violated_by("e1: {trunks: [1, 2], lines: [1, 1]}") == "e1.lines");
+  CHECK(violated_by("e1: {trunks: [2, 2]}") == "e1.trunks");
+  CHECK(violated_by("e1: {trunks: [65]}") == "e1.trunks");
+}
+
+TEST_CASE("virtual lines alone make trunk 1 on line 0") {
+  conf::E1Options e1;
+  CHECK(e1.all_trunks().empty());
+  e1.virtual_lines = true;
+  CHECK(e1.all_trunks() == std::vector<conf::E1Trunk>{{1, 0}});
+  e1.trunks = {7, 0};
+  CHECK(e1.all_trunks() == std::vector<conf::E1Trunk>{{7, 0}, {0, 1}});
+}

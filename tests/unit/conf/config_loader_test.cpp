@@ -56,6 +56,7 @@ mgcp:
 rtp: {dscp: 46, keep-alive: 30, source: latch, force-ptime-ms: 40, patch: {ssrc: true}}
 rtcp: {omit: on, generate: on}
 endpoints: {count: 65534, connection-timeout-s: 3600}
+e1: {trunks: [3, 64], lines: [0, 255], virtual-wiring: line-pairs, virtual-bit-errors-ppm: 7}
 metrics: {enabled: no}
 log: {level: debug, file: /var/log/mgw.log}
 )");
@@ -79,6 +80,9 @@ log: {level: debug, file: /var/log/mgw.log}
   CHECK(trunk.generate_rtcp);
   CHECK(trunk.connection_timeout == seconds(3600));
   CHECK(config.endpoints.count == 65534);
+  CHECK(config.e1.all_trunks() == std::vector<conf::E1Trunk>{{3, 0}, {64, 255}});
+  CHECK(config.e1.wiring == conf::E1Wiring::line_pairs);
+  CHECK(config.e1.bit_errors_ppm == 7);
   CHECK_FALSE(config.metrics.enabled);
   CHECK(config.log.level == conf::LogLevel::debug);
   CHECK(config.log.file == "/var/log/mgw.log");

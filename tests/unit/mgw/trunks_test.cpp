@@ -82,3 +82,25 @@ TEST_CASE(
   CHECK(trunks.e1_used(0) == 0);
   CHECK_FALSE(trunks.lowest_free());
 }
+
+TEST_CASE("sub-slots overlap where they share bits of a time slot, and nowhere else") {
+  constexpr std::array<std::uint8_t, 2> kE1Trunks = {1, 2};
+  mgw::Trunks trunks(1, kE1Trunks);
+  const auto number = [&trunks](const char* name) { return resolve(trunks, name)->first; };
+  trunks.claim(number("ds/e1-1/s-4/su16-2@mgw"), "c", 0);
+  for (const char* name : {"64-0", "32-0", "8-2", "8-3"}) {
+    CAPTURE(name);
+    CHECK(trunks.overlaps_used(number(("ds/e1-1/s-4/su" + std::string(name) + "@mgw").c_str())));
+    CHECK_FALSE(
+        trunks.overlaps_used(number(("ds/e1-1/s-5/su" + std::string(name) + "@mgw").c_str())));
+    CHECK_FALSE(
+        trunks.overlaps_used(number(("ds/e1-2/s-4/su" + std::string(name) + "@mgw").c_str())));
+  }
+  for (const char* name : {"32-4", "16-0", "16-2", "16-4", "8-1", "8-4"}) {
+    CAPTURE(name);
+    CHECK_FALSE(
+        trunks.overlaps_used(number(("ds/e1-1/s-4/su" + std::string(name) + "@mgw").c_str())));
+  }
+  const auto range = *resolve(trunks, "ds/e1-1/$@mgw");
+  CHECK(trunks.lowest_free_subslot(range) == number("ds/e1-1/s-1/su64-0@mgw"));
+}
