@@ -441,11 +441,8 @@ void CallControl::modify_connection(std::uint32_t number, const mgcp::Request& r
     command->installs.push_back({current.slot, nullptr, std::move(bound->sockets)});
   }
   next.announced = host->announce;
-  Error error = apply_tap(request, next);
-  if (!error) {
-    error = osmux_.change(request, next);
-  }
-  if (error) {
+  const Error refused = apply_tap(request, next);
+  if (const Error error = refused ? refused : osmux_.change(request, next)) {
     give_back(pending.on_failure);
     answer_error(std::move(reply), *error);
     return;

@@ -176,7 +176,7 @@ class Media(OsmuxCase):
     def test_mdcx(self):
         """TC_two_crcx_mdcx_and_rtp_osmux_wildcard, .._fixed, .._ipv6, .._ipv4_ipv6, .._ipv6_ipv4.
 
-        The RTP side says nothing of its packing: what arrives is kept, what leaves is octet-aligned.
+        The RTP side says nothing of its packing: what leaves for it is octet-aligned.
         """
         for number, addresses in (
             ("*", ("127.0.0.1", "127.0.0.1")),
