@@ -29,7 +29,7 @@ struct E1Counters {
   io::Counter time_alignments;  ///< frames lengthened or shortened for the base station
 };
 
-/// See above. About 5 KiB.
+/// See above. About 4 KiB.
 class E1Leg final : public Leg {
  public:
   E1Leg(const E1Channel& channel, const StreamStart& start) noexcept;

@@ -21,7 +21,7 @@ inline constexpr std::uint8_t kIuupAmrWbPayloadType = 97;  ///< AMR-WB, octet-al
 inline constexpr std::uint8_t kIuupOpaquePayloadType =
     98;  ///< what is neither, for another IuUP leg
 
-/// See above. About 1.5 KiB.
+/// See above. About 1.25 KiB.
 class IuupLeg final : public Leg {
  public:
   explicit IuupLeg(const StreamStart& start) noexcept;

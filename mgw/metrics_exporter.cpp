@@ -150,13 +150,14 @@ void collect_media(const std::vector<WorkerView>& workers, Families& out) {
           &MediaCounters::copied);
   counter(
       "mgw_datagrams_generated_total",
-      "Datagrams made by the gateway itself: keep-alives, and what legs send on their own account.",
+      "Datagrams made by the gateway itself: keep-alives, RTCP reports, batches of Osmux, packets "
+      "out of frames from Osmux or E1, and what legs send on their own account.",
       &MediaCounters::generated);
   counter("mgw_datagrams_sent_total", "Datagrams handed to the kernel for sending.",
           &MediaCounters::sent);
   counter("mgw_datagrams_consumed_total",
-          "Datagrams that went no further: keep-alives received, what was for a leg itself, and "
-          "copies written into capture files.",
+          "Datagrams that went no further: keep-alives received, reports that ended here, what was "
+          "for a leg itself or put into a batch or a line's buffer, and copies for capture files.",
           &MediaCounters::consumed);
   counter("mgw_datagrams_tapped_total", "Copies that went to taps.", &MediaCounters::tapped);
   counter("mgw_rtp_packets_received_total", "RTP packets accepted.",

@@ -20,7 +20,7 @@ namespace mgw {
 /// octet-aligned.
 inline constexpr std::uint8_t kOsmuxAmrPayloadType = 96;
 
-/// See above. About 2 KiB.
+/// See above. About 1.5 KiB.
 ///
 /// A circuit is enabled once the peer's number for it and the peer's address and port are known;
 /// the address is that of the description, or, with peers behind NAT, the source of the circuit's

@@ -59,7 +59,7 @@ BANNED_CODE = [
      "MGW_ASSERT, which says what was wrong"),
 ]
 BANNED_TEXT = [
-    (r"\b(TODO|FIXME|XXX|HACK)\b", "unfinished work belongs into an issue, not into the source"),
+    (r"\b(TODO|FIXME|XXX|HACK)\b", "unfinished work is not marked in the source"),
     (r"(?<![\w.])/(work|root|home)/", "no absolute path of a machine"),
     (r"\b(deb\.debian\.org|pypi\.org|crates\.io|golang\.org|npmjs\.org|docker\.io|ghcr\.io)\b",
      "no host name of a registry"),

@@ -32,8 +32,12 @@ def tshark(path, ports, fields, wanted="udp"):
     options = ["-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"]
     result = subprocess.run(
         ["tshark", "-n", "-r", path, *options, *rules, "-Y", wanted, "-T", "fields", *names],
-        capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL,
-        timeout=60 * PATIENCE)
+        capture_output=True,
+        text=True,
+        check=True,
+        stdin=subprocess.DEVNULL,
+        timeout=60 * PATIENCE,
+    )
     return result.stdout.splitlines()
 
 
@@ -52,8 +56,9 @@ class Taps(MediaCase):
         cls.directory.cleanup()
 
     def tap(self, leg, value):
-        return self.agent.command("MDCX", self.call.endpoint,
-                                  [f"I: {leg.connection}", f"X-Mgw-Tap: {value}"])
+        return self.agent.command(
+            "MDCX", self.call.endpoint, [f"I: {leg.connection}", f"X-Mgw-Tap: {value}"]
+        )
 
     def closed(self, name):
         """The path of a capture file once the gateway says that it has closed it."""
@@ -84,18 +89,32 @@ class Taps(MediaCase):
             path = self.closed(name)
             ports = [leg.port, leg.peer.port]
             self.assertEqual(tshark(path, ports, ["frame.number"], "_ws.malformed"), [])
-            self.assertEqual(tshark(path, ports, ["frame.number"],
-                                    "udp.checksum.status != 1 or ip.checksum.status != 1"), [])
+            self.assertEqual(
+                tshark(
+                    path,
+                    ports,
+                    ["frame.number"],
+                    "udp.checksum.status != 1 or ip.checksum.status != 1",
+                ),
+                [],
+            )
             address = "ip.src" if leg is legs[0] else "ipv6.src"
             seen = collections.Counter(
-                tuple(line.split("\t")) for line in
-                tshark(path, ports, ["_ws.col.Protocol", address, "udp.srcport", "udp.dstport"]))
+                tuple(line.split("\t"))
+                for line in tshark(
+                    path, ports, ["_ws.col.Protocol", address, "udp.srcport", "udp.dstport"]
+                )
+            )
             host, own, peer = leg.peer.address, leg.port, leg.peer.port
-            self.assertEqual(seen, {
-                ("RTP", host, str(peer), str(own)): PACKETS + more,
-                ("RTP", host, str(own), str(peer)): PACKETS + more,
-                ("RTCP", host, str(peer + 1), str(own + 1)): 1,
-                ("RTCP", host, str(own + 1), str(peer + 1)): 1})
+            self.assertEqual(
+                seen,
+                {
+                    ("RTP", host, str(peer), str(own)): PACKETS + more,
+                    ("RTP", host, str(own), str(peer)): PACKETS + more,
+                    ("RTCP", host, str(peer + 1), str(own + 1)): 1,
+                    ("RTCP", host, str(own + 1), str(peer + 1)): 1,
+                },
+            )
         self.assertEqual(self.gateway.metrics().total("mgw_taps"), 0)
 
     def test_listener(self):
@@ -116,14 +135,17 @@ class Taps(MediaCase):
                 except BlockingIOError:
                     pass
                 return len(got) >= 2 * PACKETS + 1
+
             wait_for(complete, "all copies arrive", interval=0.001)
             self.assertEqual({source[0] for _, source in got}, {"127.0.0.1"})
             by_port = collections.defaultdict(list)
             for data, source in got:
                 by_port[source[1]].append(data)
             self.assertEqual(by_port[first.port + 1], [sender_report()])
-            self.assertEqual(collections.Counter(by_port[first.port]),
-                             collections.Counter(first.peer.sent + second.peer.sent))
+            self.assertEqual(
+                collections.Counter(by_port[first.port]),
+                collections.Counter(first.peer.sent + second.peer.sent),
+            )
             self.tap(first, "off")
             self.flow(first, second, packets=3)
             with self.assertRaises(BlockingIOError):
@@ -136,9 +158,15 @@ class Taps(MediaCase):
         """What is malformed, not permitted or too much is refused with a reason, and no more."""
         first, _ = self.legs()
         before = set(os.listdir(self.directory.name))
-        rows = {"both": 510, "in pcap ../x": 510, "in pcap a/b": 510, "in pcap .x": 510,
-                "in udp 192.0.2.1:5000": 539, "in udp [::1]:50000": 539,
-                f"in udp 127.0.0.1:{first.port}": 539}
+        rows = {
+            "both": 510,
+            "in pcap ../x": 510,
+            "in pcap a/b": 510,
+            "in pcap .x": 510,
+            "in udp 192.0.2.1:5000": 539,
+            "in udp [::1]:50000": 539,
+            f"in udp 127.0.0.1:{first.port}": 539,
+        }
         for value, code in rows.items():
             with self.subTest(value):
                 answer = self.tap(first, value)
@@ -147,8 +175,10 @@ class Taps(MediaCase):
         self.assertEqual(set(os.listdir(self.directory.name)), before)
         for number in range(4):
             leg = self.call.leg(PCMA)
-            self.assertEqual(self.tap(leg, f"in udp 127.0.0.1:{50000 + number}").code,
-                             400 if number == 3 else 200)
+            self.assertEqual(
+                self.tap(leg, f"in udp 127.0.0.1:{50000 + number}").code,
+                400 if number == 3 else 200,
+            )
 
     def test_mgwctl(self):
         """The same by hand."""
@@ -158,13 +188,25 @@ class Taps(MediaCase):
         def run(*words):
             return subprocess.run(
                 [MGWCTL, "--mgcp", f"{self.gateway.address}:{self.gateway.port}", *words],
-                capture_output=True, text=True, check=False, timeout=20 * PATIENCE)
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=20 * PATIENCE,
+            )
+
         done = run("tap", self.call.endpoint, first.connection, "both", "pcap", name)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertRegex(done.stdout, rf"X-Mgw-Tap +both pcap {name}")
         self.flow(first, packets=3)
-        audit = run("aucx", "-e", self.call.endpoint, "-i", first.connection, "--info",
-                    "P,X-Mgw-Streams,X-Mgw-Tap")
+        audit = run(
+            "aucx",
+            "-e",
+            self.call.endpoint,
+            "-i",
+            first.connection,
+            "--info",
+            "P,X-Mgw-Streams,X-Mgw-Tap",
+        )
         self.assertRegex(audit.stdout, r"X-Mgw-Streams +SSRC=DEADBEEF, PR=3, OR=12, PL=0")
         self.assertRegex(audit.stdout, rf"X-Mgw-Tap +both pcap {name}")
         self.assertEqual(run("tap", self.call.endpoint, first.connection, "off").returncode, 0)
@@ -179,8 +221,12 @@ class Shutdown(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix="mgw-taps-") as directory:
             with Gateway({"taps.directory": directory}) as gateway:
                 agent = mgcp.Agent(gateway.address, gateway.port)
-                answer = agent.crcx("rtpbridge/1@mgw", mode="loopback", options="a:PCMA",
-                                    extra=["X-Mgw-Tap: both pcap last.pcap"])
+                answer = agent.crcx(
+                    "rtpbridge/1@mgw",
+                    mode="loopback",
+                    options="a:PCMA",
+                    extra=["X-Mgw-Tap: both pcap last.pcap"],
+                )
                 self.assertEqual(answer.code, 200)
                 agent.close()
             log = gateway.log_text

@@ -37,10 +37,13 @@ void add_call_options(CLI::App& app, Options& options, Texts& texts) {
       ->check(CLI::Range(1U, kCallsMax));
   app.add_option("--seconds", options.seconds, "Length of the media phase, or of --setup-only")
       ->check(CLI::Range(0.02, kSecondsMax));
-  app.add_option("--codec", texts.codec, fmt::format("One of: {}", fmt::join(codec_names(), ", ")));
+  app.add_option(
+      "--codec", texts.codec,
+      fmt::format("One of: {} (OSMUX only as --answer-codec)", fmt::join(codec_names(), ", ")));
   app.add_option("--answer-codec", texts.answer_codec,
                  "Codec of the second leg (default: the same): the same frames in another form, "
-                 "AMR-12.2 as AMR-12.2-BE, IUUP or OSMUX-12.2");
+                 "AMR-12.2 as AMR-12.2-BE, IUUP or OSMUX-12.2, AMR-5.90 as AMR-5.90-BE or "
+                 "OSMUX-5.90");
   app.add_option("--answer-payload-type", texts.answer_payload_type,
                  "Payload type of the second leg (default: the same)")
       ->check(CLI::Range(0, 127));
