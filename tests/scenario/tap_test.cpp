@@ -3,7 +3,8 @@
 #include "io/sim_network.h"
 #include "mgw/pcap_format.h"
 #include "rtp/byte_order.h"
-#include "tests/scenario/scene.h"
+#include "tests/scenario/iuup_peer.h"
+#include "tests/scenario/osmux_peer.h"
 #include "tests/sim/temporary_directory.h"
 
 #include <arpa/inet.h>
@@ -387,4 +388,53 @@ TEST_CASE("a tapped leg that moves to another local address is captured there") 
   CHECK(packets.front().destination == a.answer.media());
   CHECK(packets.back().destination == answer.media());
   CHECK(packets.back().source == elsewhere.local());
+}
+
+TEST_CASE("an IuUP leg is captured as it is on the line, a circuit as the RTP that it stands for") {
+  const sim::TemporaryDirectory directory;
+  conf::Config config = tap_config(directory.path());
+  config.osmux.mode = conf::OsmuxMode::on;
+  Scene scene(config);
+  LegOptions options;
+  options.formats = "96";
+  options.attributes = "a=rtpmap:96 VND.3GPP.IUFP/16000\r\n";
+  const Leg a = scene.add_leg(options);
+  scenario::IuupPeer first(*a.peer);
+  scenario::OsmuxPeer second(scene, "203.0.113.201");
+  const auto b = scenario::add_circuit(scene, second, "7");
+  CHECK(scene.mdcx(a, tap("both pcap iuup")).code == 200);
+  CHECK(scene.mdcx(b.leg, "X-Osmux: 7\r\n" + tap("both pcap osmux")).code == 200);
+
+  rtp::IuupConfiguration set;
+  set.rfcis[0] = {0, 0, {55, 63, 0}};
+  set.rfcis[1] = {2, 0, {0, 0, 0}};
+  set.rfci_count = 2;
+  set.subflow_count = 3;
+  set.versions = 1;
+  first.initialise(scene, set);
+  run(scene, {&first}, 50ms);
+  for (std::uint32_t number = 0; number < 8; ++number) {
+    first.send(scene, 0, scenario::speech_590(number));
+    run(scene, {&first}, 20ms);
+  }
+  second.send_chunk(b.circuit, 0, 100);
+  run(scene, {&first}, 500ms);
+  scene.dlcx(a);
+  scene.dlcx(b.leg);
+  drain(scene);
+
+  const auto iuup = read_capture(directory.read("iuup"));
+  CHECK(iuup.size() == 2 + 8 + 4);  // the initialisation and its answer, and what was said
+  for (const Captured& packet : iuup) {
+    CHECK(rtp::parse_iuup(std::span(packet.bytes).subspan(rtp::kRtpHeaderBytes)));
+  }
+  const auto osmux = read_capture(directory.read("osmux"));
+  REQUIRE(osmux.size() == 8 + 4);
+  std::size_t spoken = 0;
+  for (const Captured& packet : osmux) {
+    REQUIRE(packet.bytes.size() == rtp::kRtpHeaderBytes + 17);
+    const Bytes payload(packet.bytes.begin() + rtp::kRtpHeaderBytes, packet.bytes.end());
+    spoken += payload == scenario::aligned_590(static_cast<std::uint32_t>(spoken)) ? 1U : 0U;
+  }
+  CHECK(spoken == 8);
 }

@@ -14,6 +14,12 @@ NEEDS = [
         True,
     ),
     ("AMR <-> IuUP", [], ["--codec", "AMR-12.2", "--answer-codec", "IUUP"], False),
+    (
+        "AMR <-> Osmux trunk",
+        ["osmux.mode=on", "osmux.port={free_port}"],
+        ["--codec", "AMR-12.2", "--answer-codec", "OSMUX-12.2"],
+        False,
+    ),
 ]
 
 
@@ -23,7 +29,8 @@ def measure(build, backends, calls, seconds, load, cpu, log):
     results = {}
     for need, settings, arguments, _ in NEEDS:
         for backend in backends:
-            options = ["metrics.enabled=false", *settings]
+            port = gateways.free_udp_port()
+            options = ["metrics.enabled=false", *(text.format(free_port=port) for text in settings)]
             with gateways.start_mgw(
                 build, backend, endpoints, cpu, settings=options, log=log
             ) as gateway:
