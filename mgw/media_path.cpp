@@ -12,6 +12,10 @@ namespace mgw {
 
 namespace {
 
+/// A leg that becomes due earlier than it was leaves its former timer to run out: seldom more than
+/// one, as none of them lies further ahead than a few packets.
+constexpr std::size_t kLegTimersPerSlot = 4;
+
 /// Whether `peer` is the one that the call agent named: its RTP port, and for RTCP its RTCP port
 /// too.
 bool is_announced_source(const ForwardingEntry& entry, const io::SocketAddress& peer,
@@ -490,6 +494,7 @@ void MediaPath::drop_notable(std::uint32_t slot, MediaConnection& connection,
 void MediaPath::install(std::uint32_t slot, std::unique_ptr<MediaConnection> connection) {
   if (slot >= connections_.size()) {
     connections_.resize(std::max<std::size_t>(slot + 1U, 2 * connections_.size()));
+    leg_timers_.reserve(kLegTimersPerSlot * connections_.size());
   }
   MGW_ASSERT(connections_[slot] == nullptr);
   connections_[slot] = std::move(connection);

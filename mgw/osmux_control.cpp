@@ -216,8 +216,8 @@ std::optional<std::uint8_t> OsmuxControl::next_free() const noexcept {
 
 bool OsmuxControl::is_taken(std::optional<std::uint8_t> local, const SocketAddress& peer,
                             std::optional<std::uint8_t> remote) const noexcept {
-  if (!remote || peer.port() == 0) {
-    return false;
+  if (!remote || peer.port() == 0 || peer.is_unspecified()) {
+    return false;  // nobody, or somebody on hold
   }
   for (std::size_t i = 0; i < circuits_.size(); ++i) {
     const Circuit& other = circuits_[i];

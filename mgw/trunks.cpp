@@ -9,29 +9,9 @@
 
 namespace mgw {
 
+static_assert(kE1EndpointsPerTimeslot == rtp::kSubSlotCount);
+
 namespace {
-
-struct SubslotShape {
-  std::uint8_t rate_kbps;
-  std::uint8_t bit_offset;
-};
-
-/// The sub-slots of a time slot in the order of their endpoints.
-constexpr std::array<SubslotShape, kE1EndpointsPerTimeslot> kShapes = {{{64, 0},
-                                                                        {32, 0},
-                                                                        {32, 4},
-                                                                        {16, 0},
-                                                                        {16, 2},
-                                                                        {16, 4},
-                                                                        {16, 6},
-                                                                        {8, 0},
-                                                                        {8, 1},
-                                                                        {8, 2},
-                                                                        {8, 3},
-                                                                        {8, 4},
-                                                                        {8, 5},
-                                                                        {8, 6},
-                                                                        {8, 7}}};
 
 /// No codec goes at this rate.
 constexpr std::uint8_t kUnusedRateKbps = 32;
@@ -70,14 +50,10 @@ std::optional<Trunks::Range> Trunks::resolve(const mgcp::EndpointName& name) con
   if (mgcp::is_wildcard(name.kind)) {
     return Range{first, first + kE1EndpointsPerTrunk - 1};
   }
-  const auto shape =
-      std::find_if(kShapes.begin(), kShapes.end(), [&name](const SubslotShape& candidate) {
-        return candidate.rate_kbps == name.subslot.rate_kbps &&
-               candidate.bit_offset == name.subslot.bit_offset;
-      });
-  MGW_ASSERT(shape != kShapes.end());  // the parser of names knows no others
+  const auto index = rtp::find_sub_slot(name.subslot.rate_kbps, name.subslot.bit_offset);
+  MGW_ASSERT(index);  // the parser of names knows no others
   const std::uint32_t number = first + (name.subslot.timeslot - 1U) * kE1EndpointsPerTimeslot +
-                               static_cast<std::uint32_t>(shape - kShapes.begin());
+                               static_cast<std::uint32_t>(*index);
   return Range{number, number};
 }
 
@@ -110,7 +86,7 @@ std::optional<mgcp::E1Subslot> Trunks::subslot_of(std::uint32_t number) const no
     return std::nullopt;
   }
   const std::uint32_t index = number - first_of(*trunk);
-  const SubslotShape& shape = kShapes[index % kE1EndpointsPerTimeslot];
+  const rtp::SubSlot shape = *rtp::sub_slot_at(index % kE1EndpointsPerTimeslot);
   return mgcp::E1Subslot{static_cast<std::uint8_t>(index / kE1EndpointsPerTimeslot + 1),
                          shape.rate_kbps, shape.bit_offset};
 }
@@ -141,7 +117,7 @@ bool Trunks::overlaps_used(std::uint32_t number) const noexcept {
   const std::uint32_t first =
       number - (number - first_of(*e1_trunk_of(number))) % kE1EndpointsPerTimeslot;
   for (std::uint32_t i = 0; i < kE1EndpointsPerTimeslot; ++i) {
-    const rtp::SubSlot other{kShapes[i].rate_kbps, kShapes[i].bit_offset};
+    const rtp::SubSlot other = *rtp::sub_slot_at(i);
     if (first + i != number && !endpoints_[first + i - 1].call_id.empty() &&
         rtp::sub_slots_overlap(bits, other)) {
       return true;

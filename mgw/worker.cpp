@@ -108,8 +108,13 @@ bool Worker::install_devices(MediaCommand& command) {
         break;
       }
       opened.push_back(*id);
-      device_sockets_.push_back(*id);
     }
+    if (command.error != 0) {  // its ports are free again for the next that is tried
+      for (const io::SocketId id : std::exchange(opened, {})) {
+        close_socket(id, command);
+      }
+    }
+    device_sockets_.insert(device_sockets_.end(), opened.begin(), opened.end());
     media_.device(number).opened(opened);
   }
   return command.error == 0;

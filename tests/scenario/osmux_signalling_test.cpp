@@ -150,6 +150,21 @@ TEST_CASE("a worker that cannot take the Osmux sockets over refuses the circuit"
   CHECK(scene.crcx("rtpbridge/2@mgw", "C: 1\r\nM: sendrecv\r\nX-Osmux: 1\r\n").code == 200);
 }
 
+TEST_CASE(
+    "a worker that can take one of two Osmux sockets over gives it back, and all can be tried "
+    "anew") {
+  conf::Config config = osmux_config();
+  config.osmux.bind_v6 = sim::kGatewayHost6;
+  sim::WorldOptions options;
+  options.plane.sockets_max = 3;
+  Scene scene(config, options);
+  const scenario::Leg a = scene.add_leg();
+  CHECK(scene.crcx("rtpbridge/2@mgw", "C: 1\r\nM: sendrecv\r\nX-Osmux: 1\r\n").code == 500);
+  CHECK(scene.dlcx(a).code == 250);
+  scene.run_for(100ms);
+  CHECK(scene.crcx("rtpbridge/2@mgw", "C: 1\r\nM: sendrecv\r\nX-Osmux: 1\r\n").code == 200);
+}
+
 TEST_CASE("a circuit's local address is of its peer's family") {
   conf::Config config = osmux_config();
   CHECK(Scene(config)

@@ -339,6 +339,27 @@ TEST_CASE(
   CHECK(scene.world.plane().counters(0).osmux.received.dummies.value() == 1);
 }
 
+TEST_CASE("circuits of several peers are on hold at the same time, by the same number or not") {
+  Scene scene(osmux_config());
+  OsmuxPeer one(scene, "203.0.113.1");
+  OsmuxPeer two(scene, "203.0.113.2");
+  const OsmuxLegAnswer a = add_circuit(scene, one, "2", "rtpbridge/1@mgw", "loopback");
+  const OsmuxLegAnswer b = add_circuit(scene, two, "2", "rtpbridge/2@mgw", "loopback");
+  for (const OsmuxLegAnswer* circuit : {&a, &b}) {
+    CHECK(scene
+              .mdcx(circuit->leg,
+                    "X-Osmux: 2\r\n\r\nv=0\r\nc=IN IP4 0.0.0.0\r\nm=audio 1984 RTP/AVP 112\r\n"
+                    "a=rtpmap:112 AMR/8000\r\n")
+              .code == 200);
+  }
+  CHECK(scene.mdcx(a.leg, "X-Osmux: 2\r\n" + one.sdp()).code == 200);
+  CHECK(scene.mdcx(b.leg, "X-Osmux: 2\r\n" + two.sdp()).code == 200);
+  two.send_chunk(b.circuit, 0, 10);
+  scene.run_for(200ms);
+  CHECK(two.heard(2, 10, 4));
+  CHECK(one.heard(2, 0, 0));
+}
+
 TEST_CASE("keep-alives are dummies from the socket of the peer's family") {
   conf::Config config = osmux_config();
   config.osmux.bind_v6 = sim::kGatewayHost6;
