@@ -73,6 +73,28 @@ void append_osmux(std::string& out, const OsmuxParameter& osmux) {
   }
 }
 
+void append_tap(std::string& out, const TapParameter& tap) {
+  if (tap.state == TapParameter::State::absent) {
+    return;
+  }
+  out += "X-Mgw-Tap: ";
+  out += tap.in && tap.out ? "both " : (tap.in ? "in " : "out ");
+  switch (tap.state) {
+    case TapParameter::State::udp:
+      out += "udp " + tap.target.text();
+      break;
+    case TapParameter::State::pcap:
+      out += "pcap ";
+      out += tap.file;
+      break;
+    case TapParameter::State::off:
+    case TapParameter::State::absent:
+      out += "off";
+      break;
+  }
+  out += kLineEnd;
+}
+
 void append_acknowledged(std::string& out, const std::vector<TransactionRange>& ranges) {
   if (ranges.empty()) {
     return;
@@ -174,6 +196,7 @@ void write_request(std::string& out, const Request& request) {
     append_parameter(out, "M", to_text(request.mode.mode));
   }
   append_osmux(out, request.osmux);
+  append_tap(out, request.tap);
   if (request.ignore_call_id) {
     append_parameter(out, "X-Osmo-IGN", "C");
   }

@@ -171,3 +171,20 @@ TEST_CASE("messages are joined by a line with a dot as long as they fit") {
   CHECK(splitter.next().has_value());
   CHECK(splitter.next() == std::string_view("\r\n200 2 OK\r\n"));
 }
+
+TEST_CASE("a tap is written as it is read") {
+  for (const char* value : {"both udp 192.0.2.1:5000", "in udp [2001:db8::1]:5000",
+                            "out pcap call-1.pcap", "both off", "in off"}) {
+    CAPTURE(value);
+    mgcp::Request request;
+    request.verb = mgcp::Verb::mdcx;
+    request.transaction_id = 7;
+    request.endpoint = "rtpbridge/1@mgw";
+    const auto tap = mgcp::parse_tap(value);
+    REQUIRE(tap);
+    request.tap = *tap;
+    std::string text;
+    mgcp::write_request(text, request);
+    CHECK(text.find(std::string("X-Mgw-Tap: ") + value + "\r\n") != std::string::npos);
+  }
+}
