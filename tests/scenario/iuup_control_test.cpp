@@ -18,25 +18,17 @@ using rtp::IuupState;
 using scenario::amr_payload;
 using scenario::IuupPeer;
 using scenario::kAmrModes;
+using scenario::kIuup;
 using scenario::Leg;
-using scenario::LegOptions;
 using scenario::rfcis_of;
 using scenario::Scene;
 using scenario::speech_bits;
+using scenario::with;
 
 namespace {
 
-constexpr const char* kIuup = "a=rtpmap:96 VND.3GPP.IUFP/16000\r\n";
 constexpr const char* kAligned = "a=rtpmap:112 AMR/8000\r\na=fmtp:112 octet-align=1\r\n";
 constexpr std::uint8_t kSpeech = 7;
-
-LegOptions with(std::string formats, std::string attributes, std::string mode = "sendrecv") {
-  LegOptions options;
-  options.formats = std::move(formats);
-  options.attributes = std::move(attributes);
-  options.mode = std::move(mode);
-  return options;
-}
 
 sim::Bytes speech() {
   return speech_bits(244, 1);

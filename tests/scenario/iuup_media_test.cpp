@@ -17,28 +17,20 @@ using scenario::AmrMode;
 using scenario::IuupPeer;
 using scenario::kAmrModes;
 using scenario::kAmrWbModes;
+using scenario::kIuup;
 using scenario::Leg;
-using scenario::LegOptions;
 using scenario::rfcis_of;
 using scenario::Scene;
 using scenario::speech_bits;
+using scenario::with;
 
 namespace {
 
-constexpr const char* kIuup = "a=rtpmap:96 VND.3GPP.IUFP/16000\r\n";
 constexpr unsigned kNoRequest = 15;
 /// Index of AMR 12.2, of SID and of NO_DATA in kAmrModes.
 constexpr std::size_t kSpeech = 7;
 constexpr std::size_t kSid = 8;
 constexpr std::size_t kNoData = 9;
-
-LegOptions with(std::string formats, std::string attributes, std::string mode = "sendrecv") {
-  LegOptions options;
-  options.formats = std::move(formats);
-  options.attributes = std::move(attributes);
-  options.mode = std::move(mode);
-  return options;
-}
 
 /// An IuUP leg and an RTP leg of one call, initialised by the IuUP peer.
 struct MixedCall {

@@ -7,9 +7,23 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace scenario {
+
+/// The attribute of a description that makes a leg of payload type 96 speak Iu UP.
+inline constexpr const char* kIuup = "a=rtpmap:96 VND.3GPP.IUFP/16000\r\n";
+
+/// A leg of this description and mode, the rest as in every call.
+inline LegOptions with(std::string formats, std::string attributes, std::string mode = "sendrecv") {
+  LegOptions options;
+  options.formats = std::move(formats);
+  options.attributes = std::move(attributes);
+  options.mode = std::move(mode);
+  return options;
+}
 
 /// One data PDU that arrived.
 struct ArrivedFrame {

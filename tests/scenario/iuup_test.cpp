@@ -11,21 +11,12 @@ using rtp::IuupFrameQuality;
 using rtp::IuupState;
 using scenario::amr_122_rfcis;
 using scenario::IuupPeer;
+using scenario::kIuup;
 using scenario::Leg;
-using scenario::LegOptions;
 using scenario::Scene;
+using scenario::with;
 
 namespace {
-
-constexpr const char* kIuup = "a=rtpmap:96 VND.3GPP.IUFP/16000\r\n";
-
-LegOptions with(std::string formats, std::string attributes, std::string mode = "sendrecv") {
-  LegOptions options;
-  options.formats = std::move(formats);
-  options.attributes = std::move(attributes);
-  options.mode = std::move(mode);
-  return options;
-}
 
 // One frame of AMR 12.2 in Iu UP and in bandwidth-efficient RTP (without a mode request, good).
 const sim::Bytes kSpeech =
