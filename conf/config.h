@@ -1,9 +1,12 @@
 #pragma once
-// What can be configured, as plain structs whose initial values are the defaults. Filled once at
-// start by conf/config_loader.h and not changed afterwards, so any thread may read it. The key of
-// each field, its range and its text for operators stand in the table of conf/config_keys.cpp.
+// What can be configured, as plain structs whose initial values are the defaults. Filled at start
+// by conf/config_loader.h, or from an osmo-mgw configuration file by ttcn-compat; afterwards it
+// belongs to the control thread, which may change it (VTY): other threads copy what they need when
+// they start. The key of each field, its range and its text for operators stand in the table of
+// conf/config_keys.cpp.
 
 #include "conf/ip_network.h"
+#include "conf/operation.h"
 
 #include <chrono>
 #include <cstddef>
@@ -245,6 +248,43 @@ struct E1Trunk {
   friend bool operator==(const E1Trunk&, const E1Trunk&) = default;
 };
 
+/// What drives an E1 line. All but `none`, `virtual_line` and `osmo_e1d` are known from osmo-mgw's
+/// configuration files only: such a line carries nothing here.
+enum class E1Driver : std::uint8_t {
+  none,
+  virtual_line,  ///< in memory
+  osmo_e1d,      ///< osmo-e1d's UNIX socket
+  misdn,
+  misdn_lapd,
+  dahdi,
+  ipa,
+  unixsocket,
+};
+
+/// One of `e1.line-options`: an E1 line.
+struct E1LineOptions {
+  std::uint8_t line = 0;
+  E1Driver driver = E1Driver::none;
+  /// Which line of the driver, 0..255; with osmo-e1d interface * 16 + line.
+  std::uint8_t port = 0;
+  std::string name;    ///< for people
+  std::string socket;  ///< path of the driver's socket; empty = its usual one
+  std::string pcap;    ///< osmo-mgw's capture file of the line; kept, not written
+  friend bool operator==(const E1LineOptions&, const E1LineOptions&) = default;
+};
+
+/// One of `e1.trunk-options`: what is different on one E1 trunk. Trunks without an entry take the
+/// virtual trunk's options.
+struct E1TrunkOptions {
+  std::uint8_t trunk = 0;
+  TrunkOptions options;
+  friend bool operator==(const E1TrunkOptions&, const E1TrunkOptions&) = default;
+};
+
+/// Lines and trunks at most: their numbers are 0..255 and 0..64.
+inline constexpr std::size_t kE1LinesMax = 256;
+inline constexpr std::size_t kE1TrunksMax = 65;
+
 /// Section `e1`: trunks of E1 lines, ds/e1-TRUNK/s-TIMESLOT/suRATE-OFFSET.
 struct E1Options {
   /// All lines are virtual ones; without any trunk named there is trunk 1 on line 0.
@@ -257,6 +297,10 @@ struct E1Options {
   E1Wiring wiring = E1Wiring::loopback;
   /// How many of a million bits on virtual lines are inverted, 0..100000.
   std::uint32_t bit_errors_ppm = 0;
+  /// The lines, each once; at most kE1LinesMax.
+  std::vector<E1LineOptions> line_options;
+  /// The trunks' own options, each trunk once; at most kE1TrunksMax.
+  std::vector<E1TrunkOptions> trunk_options;
 
   /// The trunks that there are.
   [[nodiscard]] std::vector<E1Trunk> all_trunks() const {
@@ -283,17 +327,6 @@ struct MetricsOptions {
   friend bool operator==(const MetricsOptions&, const MetricsOptions&) = default;
 };
 
-/// From which severity on a line is logged.
-enum class LogLevel : std::uint8_t { debug, info, notice, warning, error };
-
-/// Section `log`.
-struct LogOptions {
-  LogLevel level = LogLevel::notice;
-  /// Path of the log file, appended to; empty = standard error.
-  std::string file;
-  friend bool operator==(const LogOptions&, const LogOptions&) = default;
-};
-
 /// The whole configuration; a default-constructed one is what an empty file gives.
 struct Config {
   IoOptions io;
@@ -305,6 +338,9 @@ struct Config {
   OsmuxOptions osmux;
   E1Options e1;
   MetricsOptions metrics;
+  VtyOptions vty;
+  CtrlOptions ctrl;
+  StatsOptions stats;
   LogOptions log;
   friend bool operator==(const Config&, const Config&) = default;
 };

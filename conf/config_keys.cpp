@@ -29,8 +29,8 @@ constexpr std::array<std::string_view, 2> kUnknownPayloadTypes = {"pass", "drop"
 constexpr std::array<std::string_view, 3> kE1Wirings = {"loopback", "timeslot-pairs", "line-pairs"};
 constexpr std::array<std::string_view, 4> kPtimes = {"0", "10", "20", "40"};
 constexpr std::array<std::string_view, 3> kOsmuxModes = {"off", "on", "only"};
-constexpr std::array<std::string_view, 5> kLogLevels = {"debug", "info", "notice", "warning",
-                                                        "error"};
+constexpr std::array<std::string_view, 6> kLogLevels = {"debug",   "info",  "notice",
+                                                        "warning", "error", "fatal"};
 
 bool is_ipv4(std::string_view text) {
   return address_family(text) == AddressFamily::ipv4;

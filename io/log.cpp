@@ -82,11 +82,12 @@ struct LevelText {
   std::string_view colour;  ///< ANSI sequence that turns it on
 };
 
-constexpr std::array<LevelText, 5> kLevelTexts{{{"debug", "\x1b[2m"},
+constexpr std::array<LevelText, 6> kLevelTexts{{{"debug", "\x1b[2m"},
                                                 {"info", "\x1b[32m"},
                                                 {"notice", "\x1b[1m"},
                                                 {"warning", "\x1b[33m"},
-                                                {"error", "\x1b[31m"}}};
+                                                {"error", "\x1b[31m"},
+                                                {"fatal", "\x1b[31m"}}};
 
 /// A message may quote bytes of a peer: nothing in it may end the line or speak to the terminal.
 std::string printable(std::string_view text) {

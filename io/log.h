@@ -13,8 +13,8 @@
 
 namespace io {
 
-/// Error means that a person must act.
-enum class LogLevel : std::uint8_t { debug, info, notice, warning, error };
+/// Error means that a person must act, fatal that the program cannot go on.
+enum class LogLevel : std::uint8_t { debug, info, notice, warning, error, fatal };
 
 /// Where log lines go and which.
 struct LogOptions {
