@@ -185,6 +185,10 @@ class CallControl {
   /// Tells the worker if `now` has other taps than `before`, or its socket is elsewhere.
   void append_tap(std::uint32_t worker, const Connection& before, const Connection& now,
                   MediaCommand& command);
+  /// Who asked for a tap is told what there is now; nobody else, as not every agent knows of it.
+  /// `taps` must outlive the response.
+  static void append_tap_texts(const mgcp::Request& request, const std::vector<std::string>& taps,
+                               mgcp::Response& response);
   void remove_calls(Trunks::Range endpoints, std::optional<std::string_view> call_id,
                     Pending pending);
   static void write_ok(std::string& out, mgcp::TransactionId transaction_id);

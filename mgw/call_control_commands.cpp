@@ -1,5 +1,6 @@
-// CRCX, MDCX and DLCX (RFC 3435 section 2.3.5 to 2.3.9). Each command is checked whole before
-// anything is changed: a refused one leaves everything as it was.
+// CRCX and DLCX (RFC 3435 sections 2.3.5, 2.3.7 to 2.3.9), and what CRCX has in common with MDCX
+// (mgw/call_control_modify.cpp). Each command is checked whole before anything is changed: a
+// refused one leaves everything as it was.
 
 #include "io/assert.h"
 #include "io/log.h"
@@ -75,15 +76,6 @@ void apply_description(const mgcp::SessionDescription& description, std::string_
   connection.noted_faults.reset();
   if (description.ptime_ms) {
     connection.ptime_ms = *description.ptime_ms;
-  }
-}
-
-/// Who asked for a tap is told what there is now; nobody else, as not every agent knows of it.
-void append_tap_texts(const mgcp::Request& request, const std::vector<std::string>& taps,
-                      mgcp::Response& response) {
-  const bool asked = request.tap.state != mgcp::TapParameter::State::absent;
-  for (const std::string& text : asked ? std::span(taps) : std::span<const std::string>()) {
-    response.parameters.push_back({"X-Mgw-Tap", text});
   }
 }
 
@@ -350,125 +342,6 @@ std::uint32_t CallControl::new_connection_id(Endpoint& endpoint) {
       return id;
     }
   }
-}
-
-// --- MDCX
-
-void CallControl::mdcx(const mgcp::CommandLine& line, const mgcp::EndpointName& name, Reply reply) {
-  if (mgcp::is_wildcard(name.kind)) {
-    answer_error(std::move(reply), {ResponseCode::unsupported_function, "MDCX of a wildcard"});
-    return;
-  }
-  const auto request = read_parameters(line, reply);
-  if (!request) {
-    answer_error(std::move(reply), request.error());
-    return;
-  }
-  Endpoint& endpoint = *trunks_.find(name.number);
-  Error error;
-  if (endpoint.connections.empty()) {
-    error = ProtocolError{ResponseCode::transient_error, "endpoint has no connection"};
-  } else if (request->call_id && *request->call_id != endpoint.call_id &&
-             !endpoint.ignore_call_id) {
-    error = ProtocolError{ResponseCode::incorrect_call_id, {}};
-  } else {
-    error = mgcp::check_mdcx(*request);
-  }
-  const auto id = error ? std::nullopt : connection_number(*request->connection_id);
-  Connection* current = id ? endpoint.find(*id) : nullptr;
-  if (!error && current == nullptr) {
-    error = ProtocolError{ResponseCode::incorrect_connection_id, {}};
-  } else if (!error) {
-    error = osmux_.check_mdcx(*request, *current);
-  }
-  if (!error && is_rebinding(*current)) {
-    error = ProtocolError{ResponseCode::transient_error, "an earlier change is under way"};
-  } else if (!error && !parts_.media.has_room(endpoint.worker)) {
-    counters_.transactions_refused.add();
-    error = ProtocolError{ResponseCode::transient_error, "too many commands under way"};
-  }
-  if (error) {
-    answer_error(std::move(reply), *error);
-    return;
-  }
-  modify_connection(name.number, *request, *current, std::move(reply));
-}
-
-tl::expected<LocalHost, ProtocolError> CallControl::local_host(const Connection& current,
-                                                               const Connection& next,
-                                                               const io::SocketAddress& agent) {
-  // Only another peer is a reason to move: not hold (0.0.0.0), a mode, or a route that changed.
-  const bool on_hold =
-      next.remote_host.is_unspecified() && next.remote_host.family() == current.local.family();
-  if (on_hold || next.remote_host.same_host(current.remote_host)) {
-    return LocalHost{current.local.with_port(0), current.announced};
-  }
-  return current.osmux ? osmux_.choose(next.remote_host, agent)
-                       : local_media_.choose(next.remote_host, agent);
-}
-
-bool CallControl::is_rebinding(const Connection& connection) const {
-  const auto found = pending_.find(connection.last_command);
-  return found != pending_.end() && !found->second.on_failure.empty();
-}
-
-void CallControl::modify_connection(std::uint32_t number, const mgcp::Request& request,
-                                    Connection& current, Reply reply) {
-  Endpoint& endpoint = *trunks_.find(number);
-  Connection next = current;
-  apply_request(request, next);
-  const auto host = local_host(current, next, reply.key.agent);
-  if (!host) {
-    answer_error(std::move(reply), host.error());
-    return;
-  }
-  auto command = std::make_unique<MediaCommand>();
-  Pending pending;
-  if (next.osmux) {
-    next.local = host->bind.with_port(current.local.port());
-  } else if (!host->bind.same_host(current.local)) {
-    auto bound = local_media_.bind(host->bind, parts_.clock.now());
-    if (!bound) {
-      counters_.ports_exhausted.set(local_media_.exhausted());
-      answer_error(std::move(reply), bound.error());
-      return;
-    }
-    pending.remains.push_back({endpoint.worker, std::nullopt, current.ports, current.local.port()});
-    pending.on_failure.push_back(
-        {endpoint.worker, std::nullopt, bound->ports, bound->local.port()});
-    next.local = bound->local;
-    next.ports = bound->ports;
-    command->installs.push_back({current.slot, nullptr, std::move(bound->sockets)});
-  }
-  next.announced = host->announce;
-  const Error refused = apply_tap(request, next);
-  if (const Error error = refused ? refused : osmux_.change(request, next)) {
-    give_back(pending.on_failure);
-    answer_error(std::move(reply), *error);
-    return;
-  }
-  if (request.sdp || next.codecs != current.codecs) {  // else what was negotiated holds
-    negotiate(endpoint, next, pending);
-  }
-  pending.changed_from = std::make_unique<Connection>(std::exchange(current, std::move(next)));
-  pending.endpoint = number;
-  append_updates(endpoint, *command);
-  mark_commanded(*command, request, current);
-  append_tap(endpoint.worker, *pending.changed_from, current, *command);
-  const std::string description = describe(endpoint, current);
-  const std::vector<std::string> taps = tap_texts(current.taps);
-  mgcp::Response response;
-  response.transaction_id = reply.key.transaction_id;
-  response.osmux_circuit_id = circuit_number(current);
-  response.sdp = description;
-  append_tap_texts(request, taps, response);
-  mgcp::write_response(pending.text, response);
-  io::log(LogLevel::info, "mgcp",
-          "connection modified endpoint={} conn={} call={} trans={} remote={}",
-          endpoint_name(number), current.id_text(), endpoint.call_id, reply.key.transaction_id,
-          current.remote_rtp().text());
-  pending.reply = std::move(reply);
-  current.last_command = submit(endpoint.worker, std::move(command), std::move(pending));
 }
 
 // --- DLCX

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <span>
+
 namespace mgw {
 
 CallControl::Error CallControl::apply_tap(const mgcp::Request& request, Connection& connection) {
@@ -22,6 +24,14 @@ CallControl::Error CallControl::apply_tap(const mgcp::Request& request, Connecti
   }
   connection.taps = std::move(taps);
   return std::nullopt;
+}
+
+void CallControl::append_tap_texts(const mgcp::Request& request,
+                                   const std::vector<std::string>& taps, mgcp::Response& response) {
+  const bool asked = request.tap.state != mgcp::TapParameter::State::absent;
+  for (const std::string& text : asked ? std::span(taps) : std::span<const std::string>()) {
+    response.parameters.push_back({"X-Mgw-Tap", text});
+  }
 }
 
 void CallControl::append_tap(std::uint32_t worker, const Connection& before, const Connection& now,
