@@ -124,6 +124,39 @@ std::optional<Violation> check_e1(const E1Options& e1) {
   return std::nullopt;
 }
 
+/// The first number that `entries` have twice.
+template <typename Entry, typename Number>
+std::optional<int> repeated(const std::vector<Entry>& entries, Number Entry::*number) {
+  std::set<int> seen;
+  for (const Entry& entry : entries) {
+    if (!seen.insert(entry.*number).second) {
+      return entry.*number;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Violation> check_e1_lists(const E1Options& e1) {
+  if (const auto line = repeated(e1.line_options, &E1LineOptions::line)) {
+    return Violation{"e1.line-options", "",
+                     fmt::format("e1.line-options has line {} twice", *line)};
+  }
+  if (const auto trunk = repeated(e1.trunk_options, &E1TrunkOptions::trunk)) {
+    return Violation{"e1.trunk-options", "",
+                     fmt::format("e1.trunk-options has trunk {} twice", *trunk)};
+  }
+  return std::nullopt;
+}
+
+std::optional<Violation> check_log(const LogOptions& log) {
+  for (const LogTarget& target : log.targets) {
+    if (target.kind == LogTarget::Kind::file && target.destination.empty()) {
+      return Violation{"log.targets", "", "a target of type file needs a destination"};
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Violation> find_violation(const Config& config) {
@@ -140,6 +173,12 @@ std::optional<Violation> find_violation(const Config& config) {
     return violation;
   }
   if (auto violation = check_e1(config.e1)) {
+    return violation;
+  }
+  if (auto violation = check_e1_lists(config.e1)) {
+    return violation;
+  }
+  if (auto violation = check_log(config.log)) {
     return violation;
   }
   return check_advertised(config);

@@ -1,50 +1,17 @@
 #include "conf/config_example.h"
 
+#include "conf/collection.h"
 #include "conf/config_keys.h"
+#include "conf/yaml_text.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <string>
-#include <string_view>
 
 namespace conf {
 
 namespace {
-
-constexpr std::size_t kLineWidth = 100;
-constexpr std::size_t kIndent = 2;
-
-std::size_t depth_of(std::string_view path) {
-  return static_cast<std::size_t>(std::ranges::count(path, '.'));
-}
-
-std::string_view last_part(std::string_view path) {
-  return path.substr(path.rfind('.') + 1);
-}
-
-std::string_view parent_of(std::string_view path) {
-  const std::size_t dot = path.rfind('.');
-  return dot == std::string_view::npos ? std::string_view{} : path.substr(0, dot);
-}
-
-/// Writes `text` as comment lines, broken between words.
-void write_comment(std::ostream& out, std::size_t indent, std::string_view text) {
-  const std::string prefix = std::string(indent, ' ') + "#";
-  std::string line = prefix;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    if (line.size() > prefix.size() && line.size() + 1 + end > kLineWidth) {
-      out << line << '\n';
-      line = prefix;
-    }
-    line += ' ';
-    line += text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  out << line << '\n';
-}
 
 void write_section(std::ostream& out, const Section& section) {
   const std::size_t indent = kIndent * depth_of(section.path);
@@ -62,6 +29,23 @@ void write_setting(std::ostream& out, const Setting& setting) {
   out << std::string(indent, ' ') << last_part(setting.path) << ": " << value << '\n';
 }
 
+/// The list without entries, and as comments what an entry may have.
+void write_collection(std::ostream& out, const Collection& collection) {
+  const std::size_t indent = kIndent * depth_of(collection.path);
+  Config defaults;
+  collection.resize(defaults, 1);
+  write_comment(out, indent, collection.help);
+  write_comment(out, indent,
+                fmt::format("A list of at most {} entries with these keys:", collection.max));
+  for (const Setting& setting : collection.settings) {
+    write_comment(
+        out, indent,
+        fmt::format("  {}: {} Value: {}. Default: {}.", last_part(setting.path), setting.help,
+                    accepted_values(setting), value_text(setting, defaults)));
+  }
+  out << std::string(indent, ' ') << last_part(collection.path) << ": []\n";
+}
+
 }  // namespace
 
 void write_example(std::ostream& out) {
@@ -75,6 +59,13 @@ void write_example(std::ostream& out) {
       if (parent_of(setting.path) == section.path) {
         out << (first ? "" : "\n");
         write_setting(out, setting);
+        first = false;
+      }
+    }
+    for (const Collection& collection : all_collections()) {
+      if (parent_of(collection.path) == section.path) {
+        out << (first ? "" : "\n");
+        write_collection(out, collection);
         first = false;
       }
     }

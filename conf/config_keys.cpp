@@ -1,102 +1,22 @@
 #include "conf/config_keys.h"
 
-#include "conf/notified_entity.h"
+#include "conf/collection.h"
+#include "conf/setting_table.h"
+#include "conf/yaml_text.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <numeric>
-#include <optional>
 #include <vector>
 
 namespace conf {
 
 namespace {
 
-using Words = std::span<const std::string_view>;
-
-constexpr std::size_t kDomainBytesMax = 255;
-constexpr std::size_t kPathBytesMax = 4096;
+using namespace table;
 
 /// More letters than any key has; the rest of a longer word cannot make it more alike.
 constexpr std::size_t kComparedBytesMax = 64;
-
-constexpr std::array<std::string_view, 1> kAuto = {"auto"};
-constexpr std::array<std::string_view, 3> kBackends = {"auto", "poll", "io_uring"};
-constexpr std::array<std::string_view, 2> kKeepAlives = {"off", "once"};
-constexpr std::array<std::string_view, 3> kSources = {"strict", "latch", "any"};
-constexpr std::array<std::string_view, 2> kUnknownPayloadTypes = {"pass", "drop"};
-constexpr std::array<std::string_view, 3> kE1Wirings = {"loopback", "timeslot-pairs", "line-pairs"};
-constexpr std::array<std::string_view, 4> kPtimes = {"0", "10", "20", "40"};
-constexpr std::array<std::string_view, 3> kOsmuxModes = {"off", "on", "only"};
-constexpr std::array<std::string_view, 6> kLogLevels = {"debug",   "info",  "notice",
-                                                        "warning", "error", "fatal"};
-
-bool is_ipv4(std::string_view text) {
-  return address_family(text) == AddressFamily::ipv4;
-}
-
-bool is_ipv6(std::string_view text) {
-  return address_family(text) == AddressFamily::ipv6;
-}
-
-bool is_domain(std::string_view text) {
-  return !text.empty() && text.size() <= kDomainBytesMax &&
-         std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~' && c != '@'; });
-}
-
-bool is_path(std::string_view text) {
-  return text.size() <= kPathBytesMax &&
-         std::ranges::none_of(text, [](char c) { return c == '\0' || c == '\n'; });
-}
-
-constexpr TextForm kAddress = {
-    [](std::string_view text) { return address_family(text).has_value(); },
-    "an IPv4 or IPv6 address"};
-constexpr TextForm kOptionalAddress = {
-    [](std::string_view text) { return text.empty() || address_family(text).has_value(); },
-    "an IPv4 or IPv6 address, or \"\" for none"};
-constexpr TextForm kOptionalIpv4 = {
-    [](std::string_view text) { return text.empty() || is_ipv4(text); },
-    "an IPv4 address, or \"\" for none"};
-constexpr TextForm kOptionalIpv6 = {
-    [](std::string_view text) { return text.empty() || is_ipv6(text); },
-    "an IPv6 address, or \"\" for none"};
-constexpr TextForm kDomain = {is_domain, "a domain name of 1 to 255 characters, or \"*\" for any"};
-constexpr TextForm kOptionalEntity = {
-    [](std::string_view text) { return text.empty() || parse_notified_entity(text).has_value(); },
-    "name@address:port, with an IPv6 address in [], or \"\" for none"};
-constexpr TextForm kOptionalPath = {is_path, "a file name, or \"\" for none"};
-constexpr TextForm kOptionalDirectory = {is_path, "the name of a directory, or \"\" for none"};
-
-template <auto... Members>
-constexpr Field field() {
-  return +[](Config & config) -> auto& {
-    return (config.*....*Members);
-  };
-}
-
-template <auto... Members>
-constexpr Setting number(std::string_view path, std::string_view unit, std::uint64_t min,
-                         std::uint64_t max, std::string_view help, Words words = {}) {
-  return {path, unit, help, min, max, words, {}, field<Members...>()};
-}
-
-template <auto... Members>
-constexpr Setting toggle(std::string_view path, std::string_view help) {
-  return {path, "", help, 0, 0, {}, {}, field<Members...>()};
-}
-
-template <auto... Members>
-constexpr Setting choice(std::string_view path, Words words, std::string_view help,
-                         std::string_view unit = "") {
-  return {path, unit, help, 0, 0, words, {}, field<Members...>()};
-}
-
-template <auto... Members>
-constexpr Setting text(std::string_view path, TextForm form, std::string_view help) {
-  return {path, "", help, 0, 0, {}, form, field<Members...>()};
-}
 
 /// A key of the virtual trunk's TrunkOptions.
 constexpr auto kTrunk = &Config::endpoints;
@@ -118,6 +38,9 @@ constexpr Section kSections[] = {
      "E1 trunks: the endpoints ds/e1-TRUNK/s-TIMESLOT/suRATE-OFFSET, one for each sub-slot. Their "
      "other options are those of the virtual endpoints."},
     {"metrics", "The Prometheus exporter, http://BIND:PORT/metrics."},
+    {"vty", "The command line for people, over telnet."},
+    {"ctrl", "The control interface for programs (IPA framing)."},
+    {"stats", "Reports of the counters to statsd servers and to the log."},
     {"log", "What is logged, and where to."},
 };
 
@@ -348,10 +271,30 @@ constexpr Setting kGateway[] = {
                                                   "Address to listen on."),
     number<&Config::metrics, &MetricsOptions::port>("metrics.port", "", 0, 65535,
                                                     "TCP port; 0 is no exporter."),
+    toggle<&Config::vty, &VtyOptions::enabled>("vty.enabled", "Whether there is a VTY."),
+    text<&Config::vty, &VtyOptions::bind>(
+        "vty.bind", kAddress,
+        "Address to listen on. Keep it to trusted hosts: who gets in may end "
+        "calls."),
+    number<&Config::vty, &VtyOptions::port>("vty.port", "", 0, 65535,
+                                            "TCP port; 0 lets the system choose."),
+    toggle<&Config::vty, &VtyOptions::login>("vty.login",
+                                             "Ask for the password; without one nobody gets in."),
+    text<&Config::vty, &VtyOptions::password>("vty.password", kLabel, "The password."),
+    toggle<&Config::ctrl, &CtrlOptions::enabled>("ctrl.enabled",
+                                                 "Whether there is a control interface."),
+    text<&Config::ctrl, &CtrlOptions::bind>("ctrl.bind", kAddress,
+                                            "Address to listen on. It has no authentication."),
+    number<&Config::ctrl, &CtrlOptions::port>("ctrl.port", "", 0, 65535,
+                                              "TCP port; 0 lets the system choose."),
+    number<&Config::stats, &StatsOptions::interval>(
+        "stats.interval-s", "s", 0, 65535,
+        "Time between two reports; 0 reports only when told to (VTY: stats report)."),
     choice<&Config::log, &LogOptions::level>("log.level", kLogLevels,
                                              "From which severity on a line is logged."),
     text<&Config::log, &LogOptions::file>(
         "log.file", kOptionalPath, "File to which lines are appended; \"\" is standard error."),
+    toggle<&Config::log, &LogOptions::json>("log.json", "One JSON object a line."),
 };
 
 std::vector<Setting> join_tables() {
@@ -363,10 +306,6 @@ std::vector<Setting> join_tables() {
     all.insert(all.end(), table.begin(), table.end());
   }
   return all;
-}
-
-std::string_view last_part(std::string_view path) {
-  return path.substr(path.rfind('.') + 1);
 }
 
 /// Letters to insert, remove or replace to get from one word to the other (Levenshtein).
@@ -424,6 +363,12 @@ std::string_view nearest_key(std::string_view path) {
   }
   for (const Section& section : kSections) {
     consider(section.path);
+  }
+  for (const Collection& collection : all_collections()) {
+    consider(collection.path);
+    for (const Setting& setting : collection.settings) {
+      consider(setting.path);
+    }
   }
   return best;
 }

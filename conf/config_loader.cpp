@@ -1,7 +1,9 @@
 #include "conf/config_loader.h"
 
+#include "conf/collection.h"
 #include "conf/config_check.h"
 #include "conf/config_keys.h"
+#include "conf/yaml_text.h"
 
 #include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
@@ -52,6 +54,8 @@ std::string unknown_key_message(std::string_view path) {
   return fmt::format("unknown key {}; did you mean '{}'?", quoted(path), nearest_key(path));
 }
 
+using Positions = std::map<std::string, Position, std::less<>>;
+
 /// Puts the events of the YAML parser into a Config as they come. Only sections of the table are
 /// entered, so what is kept does not grow with the nesting or the size of the file.
 class Reader final : public YAML::EventHandler {
@@ -59,9 +63,7 @@ class Reader final : public YAML::EventHandler {
   explicit Reader(Config& config) : config_(config) {}
 
   /// Where each key was read.
-  [[nodiscard]] const std::map<std::string, Position, std::less<>>& positions() const {
-    return positions_;
-  }
+  [[nodiscard]] const Positions& positions() const { return positions_; }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (document_seen_) {
@@ -79,14 +81,14 @@ class Reader final : public YAML::EventHandler {
     if (sections_.empty()) {
       return;  // an empty document
     }
-    if (list_ != nullptr || key_.empty()) {
+    if (list_ != nullptr || is_between_entries() || key_.empty()) {
       throw Fault(position_of(mark), key_, "an empty entry");
     }
-    if (const Setting* setting = find_setting(key_)) {
+    if (const Setting* setting = setting_of(key_)) {
       throw Fault(position_of(mark), key_,
                   fmt::format("{} has no value: it must be {}", key_, accepted_values(*setting)));
     }
-    key_.clear();  // a section without keys
+    key_.clear();  // a section without keys, a list without entries
   }
 
   void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
@@ -95,10 +97,14 @@ class Reader final : public YAML::EventHandler {
       add_to_list(mark, value);
     } else if (sections_.empty()) {
       throw Fault(position_of(mark), "", "expected sections such as 'rtp:', found a single value");
+    } else if (is_between_entries()) {
+      throw Fault(position_of(mark), collection_->path,
+                  fmt::format("an entry of {} has keys: '- {}: ...'", collection_->path,
+                              last_part(collection_->settings.front().path)));
     } else if (key_.empty()) {
       begin_key(mark, value);
     } else {
-      const Setting* setting = find_setting(key_);
+      const Setting* setting = setting_of(key_);
       if (setting == nullptr) {
         throw Fault(position_of(mark), key_, section_message());
       }
@@ -109,7 +115,12 @@ class Reader final : public YAML::EventHandler {
 
   void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
                        YAML::EmitterStyle::value) override {
-    const Setting* setting = find_setting(key_);
+    if (const Collection* collection = find_collection(key_); collection != nullptr) {
+      collection_ = collection;
+      sections_.push_back(std::exchange(key_, {}));
+      return;
+    }
+    const Setting* setting = setting_of(key_);
     if (list_ != nullptr || setting == nullptr) {
       throw Fault(
           position_of(mark), key_,
@@ -125,6 +136,11 @@ class Reader final : public YAML::EventHandler {
   }
 
   void OnSequenceEnd() override {
+    if (list_ == nullptr) {
+      collection_ = nullptr;
+      sections_.pop_back();
+      return;
+    }
     assign_words(list_mark_, *list_, list_words_);
     list_words_.clear();
     list_ = nullptr;
@@ -134,8 +150,15 @@ class Reader final : public YAML::EventHandler {
   void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t,
                   YAML::EmitterStyle::value) override {
     const bool is_root = sections_.empty();
+    if (is_between_entries()) {
+      begin_entry(mark);
+      return;
+    }
     if (list_ != nullptr || (!is_root && key_.empty())) {
       throw Fault(position_of(mark), key_, "keys are not expected here");
+    }
+    if (find_collection(key_) != nullptr) {
+      throw Fault(position_of(mark), key_, section_message());
     }
     if (!is_root && !is_section(key_)) {
       throw Fault(position_of(mark), key_, fmt::format("{} takes a value, not keys", key_));
@@ -143,20 +166,44 @@ class Reader final : public YAML::EventHandler {
     sections_.push_back(std::exchange(key_, {}));
   }
 
-  void OnMapEnd() override { sections_.pop_back(); }
+  void OnMapEnd() override {
+    sections_.pop_back();
+    in_entry_ = false;
+  }
 
  private:
+  /// The key with this path, of a section or of a list's entries.
+  [[nodiscard]] const Setting* setting_of(std::string_view path) const {
+    return in_entry_ ? find_entry_setting(path) : find_setting(path);
+  }
+
+  [[nodiscard]] bool is_between_entries() const { return collection_ != nullptr && !in_entry_; }
+
+  void begin_entry(const YAML::Mark& mark) {
+    const std::size_t entries = collection_->size(config_);
+    if (entries == collection_->max) {
+      throw Fault(position_of(mark), collection_->path,
+                  fmt::format("{} has more than {} entries", collection_->path, collection_->max));
+    }
+    collection_->resize(config_, entries + 1);
+    sections_.emplace_back(collection_->path);
+    in_entry_ = true;
+    entry_keys_.clear();
+  }
+
   void begin_key(const YAML::Mark& mark, const std::string& name) {
     const std::string& section = sections_.back();
     const Position position = position_of(mark);
     std::string path = section.empty() ? name : section + '.' + name;
     // A dot in a key would reach the keys of another section, in a second notation for the same
     // thing.
-    const bool is_known = find_setting(path) != nullptr || is_section(path);
+    const bool is_known = setting_of(path) != nullptr ||
+                          (!in_entry_ && (is_section(path) || find_collection(path) != nullptr));
     if (!is_known || name.find('.') != std::string::npos) {
       throw Fault(position, path, unknown_key_message(path));
     }
-    const auto [earlier, is_new] = positions_.try_emplace(path, position);
+    const auto [earlier, is_new] =
+        (in_entry_ ? entry_keys_ : positions_).try_emplace(path, position);
     if (!is_new) {
       throw Fault(position, path,
                   fmt::format("{} is given twice; first in line {}", path, earlier->second.line));
@@ -166,6 +213,9 @@ class Reader final : public YAML::EventHandler {
 
   void add_to_list(const YAML::Mark& mark, const std::string& value) {
     Config scratch;
+    if (collection_ != nullptr) {
+      collection_->resize(scratch, 1);
+    }
     assign_words(mark, *list_, {value}, scratch);
     list_words_.push_back(value);
   }
@@ -183,20 +233,24 @@ class Reader final : public YAML::EventHandler {
   }
 
   [[nodiscard]] std::string section_message() const {
+    if (find_collection(key_) != nullptr) {
+      return fmt::format("{} is a list: its entries belong below it, each behind a '-'", key_);
+    }
     return fmt::format("{} is a section: its keys belong below it", key_);
   }
 
   Config& config_;
-  std::map<std::string, Position, std::less<>> positions_;
+  Positions positions_;
   std::vector<std::string> sections_;  ///< paths of the open maps; the root's is empty
   std::string key_;                    ///< path of the key whose value comes next; empty = a key
   const Setting* list_ = nullptr;      ///< the setting whose list is being read
   YAML::Mark list_mark_;
   std::vector<std::string> list_words_;
+  const Collection* collection_ = nullptr;  ///< the list whose entries are being read
+  bool in_entry_ = false;
+  Positions entry_keys_;  ///< where the entry's keys were read
   bool document_seen_ = false;
 };
-
-using Positions = std::map<std::string, Position, std::less<>>;
 
 tl::expected<Positions, ConfigError> read_yaml(std::string_view yaml, const std::string& file,
                                                Config& config) {
@@ -313,6 +367,9 @@ tl::expected<void, ConfigError> apply_setting(Config& config, std::string_view k
   };
   if (is_section(key)) {
     return fail(fmt::format("{} is a section: name one of its keys", key));
+  }
+  if (find_collection(key) != nullptr || find_entry_setting(key) != nullptr) {
+    return fail(fmt::format("{} is part of a list, which only a file can give", key));
   }
   const Setting* setting = find_setting(key);
   if (setting == nullptr) {

@@ -49,10 +49,10 @@ struct StatsReporter {
   bool enabled = false;  ///< reports are sent
   /// Numeric address from which datagrams are sent; empty = the system's choice.
   std::string local_address;
-  /// Numeric address of the statsd server; empty = nowhere yet.
-  std::string remote_address;
-  /// Its UDP port, 0..65535; 0 = nowhere yet.
-  std::uint16_t remote_port = 0;
+  /// Numeric address of the statsd server.
+  std::string remote_address = "127.0.0.1";
+  /// Its UDP port, 1..65535.
+  std::uint16_t remote_port = 8125;
   /// Bytes of an IP packet, 100..65535; 0 = datagrams of at most 256 bytes.
   std::uint16_t mtu = 0;
   /// Stands before each name, with a dot; empty = nothing.

@@ -15,6 +15,10 @@ namespace {
 /// A message shows this much of a value; the rest says nothing more.
 constexpr std::size_t kQuotedBytesMax = 64;
 
+/// The names of categories are short, and there are some forty of them.
+constexpr std::size_t kCategoryBytesMax = 32;
+constexpr std::size_t kCategoryLevelsMax = 256;
+
 /// Entries of a list of numbers, such as the CPUs of a machine.
 constexpr std::size_t kNumberListMax = 1024;
 
@@ -94,6 +98,31 @@ bool read_word(const Setting& setting, std::string_view text, KeepAlive& value) 
   return number.has_value();
 }
 
+/// The first word stands for no level.
+bool read_word(const Setting& setting, std::string_view text, std::optional<LogLevel>& value) {
+  const auto index = word_index(setting, text);
+  if (index) {
+    value = *index == 0 ? std::nullopt : std::optional(static_cast<LogLevel>(*index - 1));
+  }
+  return index.has_value();
+}
+
+/// "lmgcp=info".
+std::optional<LogCategoryLevel> read_category_level(const Setting& setting, std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0 || equals > kCategoryBytesMax) {
+    return std::nullopt;
+  }
+  const std::string_view name = text.substr(0, equals);
+  const bool is_name = std::ranges::all_of(
+      name, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
+  const auto level = word_index(setting, text.substr(equals + 1));
+  if (!is_name || !level) {
+    return std::nullopt;
+  }
+  return LogCategoryLevel{std::string(name), static_cast<LogLevel>(*level)};
+}
+
 /// A number that a word may replace: the word stands for zero. Without a range the words are the
 /// numbers.
 std::optional<std::uint64_t> read_number(const Setting& setting, std::string_view text) {
@@ -151,6 +180,12 @@ Outcome read_value(const Setting& setting, std::span<const std::string> words,
   return read_list(setting, words, kAllowMax, value, IpNetwork::parse);
 }
 
+Outcome read_value(const Setting& setting, std::span<const std::string> words,
+                   std::vector<LogCategoryLevel>& value) {
+  return read_list(setting, words, kCategoryLevelsMax, value,
+                   [&](std::string_view word) { return read_category_level(setting, word); });
+}
+
 template <typename Value>
 Outcome read_value(const Setting& setting, std::span<const std::string> words, Value& value) {
   if (words.size() != 1) {
@@ -170,7 +205,11 @@ std::string yaml_string(std::string_view text) {
     if (c == '"' || c == '\\') {
       result += '\\';
     }
-    result += c;
+    if (static_cast<unsigned char>(c) < 0x20U || c == 0x7f) {
+      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      result += c;
+    }
   }
   return result + '"';
 }
@@ -199,6 +238,19 @@ std::string text_of(const Setting&, const std::vector<IpNetwork>& value) {
   std::vector<std::string> texts;
   for (const IpNetwork& network : value) {
     texts.push_back(yaml_string(network.to_string()));
+  }
+  return fmt::format("[{}]", fmt::join(texts, ", "));
+}
+
+std::string text_of(const Setting& setting, const std::optional<LogLevel>& value) {
+  return std::string(setting.words[value ? static_cast<std::size_t>(*value) + 1 : 0]);
+}
+
+std::string text_of(const Setting& setting, const std::vector<LogCategoryLevel>& value) {
+  std::vector<std::string> texts;
+  for (const LogCategoryLevel& entry : value) {
+    texts.push_back(
+        fmt::format("{}={}", entry.category, setting.words[static_cast<std::size_t>(entry.level)]));
   }
   return fmt::format("[{}]", fmt::join(texts, ", "));
 }
@@ -236,7 +288,8 @@ std::string range_text(const Setting& setting) {
 
 bool is_list(const Setting& setting) noexcept {
   return std::holds_alternative<Access<std::vector<std::uint32_t>>>(setting.field) ||
-         std::holds_alternative<Access<std::vector<IpNetwork>>>(setting.field);
+         std::holds_alternative<Access<std::vector<IpNetwork>>>(setting.field) ||
+         std::holds_alternative<Access<std::vector<LogCategoryLevel>>>(setting.field);
 }
 
 std::string accepted_values(const Setting& setting) {
@@ -248,6 +301,10 @@ std::string accepted_values(const Setting& setting) {
   }
   if (std::holds_alternative<Access<std::vector<std::uint32_t>>>(setting.field)) {
     return fmt::format("a list of numbers from {} to {}", setting.min, setting.max);
+  }
+  if (std::holds_alternative<Access<std::vector<LogCategoryLevel>>>(setting.field)) {
+    return fmt::format("a list of CATEGORY=LEVEL with one of the levels {}",
+                       alternatives(setting.words));
   }
   if (setting.form.accepts != nullptr) {
     return std::string(setting.form.name);

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,7 +29,9 @@ using Field = std::variant<
     Access<std::chrono::microseconds>, Access<std::chrono::milliseconds>,
     Access<std::chrono::seconds>, Access<std::string>, Access<std::vector<std::uint32_t>>,
     Access<std::vector<IpNetwork>>, Access<KeepAlive>, Access<BackendChoice>, Access<SourceCheck>,
-    Access<UnknownPayloadTypes>, Access<LogLevel>, Access<OsmuxMode>, Access<E1Wiring>>;
+    Access<UnknownPayloadTypes>, Access<LogLevel>, Access<OsmuxMode>, Access<E1Wiring>,
+    Access<E1Driver>, Access<StatsReporter::Kind>, Access<StatsLevel>, Access<LogTarget::Kind>,
+    Access<LogPrintFile>, Access<std::optional<LogLevel>>, Access<std::vector<LogCategoryLevel>>>;
 
 /// What a text value must look like.
 struct TextForm {

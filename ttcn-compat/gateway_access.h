@@ -147,6 +147,7 @@ class GatewayAccess {
   /// The configuration file that the gateway was started with; empty: none.
   [[nodiscard]] virtual const std::string& configuration_file() const = 0;
 
+  /// The virtual trunk, then those of E1 lines.
   [[nodiscard]] virtual std::vector<TrunkView> trunks() const = 0;
   /// Endpoint `index`, 0..endpoints-1, of the trunk at `trunk` in trunks().
   [[nodiscard]] virtual EndpointView endpoint(std::size_t trunk, std::uint32_t index) const = 0;
