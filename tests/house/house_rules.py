@@ -64,9 +64,11 @@ BANNED_TEXT = [
     (r"\b(deb\.debian\.org|pypi\.org|crates\.io|golang\.org|npmjs\.org|docker\.io|ghcr\.io)\b",
      "no host name of a registry"),
 ]
-TEXT_SUFFIXES = {".h", ".cpp", ".py", ".sh", ".yaml", ".cmake", ".txt", ".md", ".json", ""}
-MEASURED_SUFFIXES = {".h", ".cpp", ".py"}
-WRAPPED_SUFFIXES = {".h", ".cpp", ".py", ".sh", ".yaml", ".cmake"}
+# Titan, the TTCN-3 compiler, wants .hh for the header of a test port.
+HEADER_SUFFIXES = {".h", ".hh"}
+MEASURED_SUFFIXES = {*HEADER_SUFFIXES, ".cpp", ".py", ".ttcn"}
+WRAPPED_SUFFIXES = {*MEASURED_SUFFIXES, ".sh", ".yaml", ".cmake"}
+TEXT_SUFFIXES = {*WRAPPED_SUFFIXES, ".txt", ".md", ".json", ""}
 
 
 class Source:
@@ -78,7 +80,7 @@ class Source:
         self.suffix = path.suffix
         self.text = path.read_text(encoding="utf-8", errors="replace")
         self.lines = self.text.split("\n")
-        self.is_cpp = self.suffix in (".h", ".cpp")
+        self.is_cpp = self.suffix in (*HEADER_SUFFIXES, ".cpp")
         self.folder = self.path.split("/", 1)[0]
         self.code_lines = cpp_source.without_comments(self.text).split("\n") if self.is_cpp else []
         self.reading = cpp_source.read(self.text) if self.is_cpp else None
@@ -135,7 +137,7 @@ def check_library_include(source, number, name):
 
 
 def check_pragma_once(source):
-    if source.suffix != ".h":
+    if source.suffix not in HEADER_SUFFIXES:
         return
     directives = [line.strip() for line in source.code_lines if line.strip()]
     if not directives or directives[0] != "#pragma once":
@@ -159,7 +161,7 @@ def check_words(source):
 
 def check_comments(source):
     """Public types and functions of headers have a /// comment; neighbours may share one."""
-    if source.suffix != ".h" or source.folder not in LAYERS:
+    if source.suffix not in HEADER_SUFFIXES or source.folder not in LAYERS:
         return
     last_documented_line = -1
     for declaration in source.reading.declarations:
@@ -195,6 +197,26 @@ def last_line_of(source, declaration):
     return declaration.last_line
 
 
+def check_ttcn(source):
+    """Public definitions of TTCN-3 modules have a /// comment; functions have their limit."""
+    if source.suffix != ".ttcn":
+        return
+    for number, line in enumerate(source.lines, 1):
+        match = re.match(
+            r"(private )?(?:external )?(type|template|function|testcase|altstep)\s+(.*)", line
+        )
+        if not match:
+            continue
+        is_private, kind, name = match.groups()
+        if not is_private and not source.lines[max(number - 2, 0)].startswith("///"):
+            yield number, f"{kind} {name} has no /// comment"
+        if kind in ("function", "testcase", "altstep") and "external" not in line:
+            rest = source.lines[number - 1 :]
+            lines = rest.index("}") + 1 if "}" in rest else len(rest)
+            if lines > FUNCTION_LINES_MAX:
+                yield number, f"{kind} {name} has {lines} lines, more than {FUNCTION_LINES_MAX}"
+
+
 RULES = (
     check_lines,
     check_functions,
@@ -202,6 +224,7 @@ RULES = (
     check_pragma_once,
     check_words,
     check_comments,
+    check_ttcn,
 )
 
 

@@ -125,6 +125,18 @@ class HouseRulesTest(unittest.TestCase):
         self.assert_fault("tests/unit/a_test.cpp", "usleep(5);\n", "no sleep")
         self.assertEqual(faults_of({"tests/a.cpp": 'auto t = "no sleep(1)";  // sleep(1)\n'}), [])
 
+    def test_ttcn(self):
+        good = "module A {\n\n/// Says what.\ntestcase b() runs on C {\n}\n\n"
+        good += "private type D E;\n\n}\n"
+        self.assertEqual(faults_of({"ttcn-compat/a.ttcn": good}), [])
+        for kind in ("testcase", "function", "external function", "type record", "template A"):
+            text = f"module A {{\n\n{kind} b() {{\n}}\n\n}}\n"
+            self.assert_fault("ttcn-compat/a.ttcn", text, "has no /// comment")
+        text = "/// Says what.\nfunction f() {\n" + "  g();\n" * 59 + "}\n"
+        self.assert_fault("ttcn-compat/a.ttcn", text, "61 lines")
+        self.assert_fault("ttcn-compat/a.ttcn", "x" * 101 + "\n", "101 columns")
+        self.assert_fault("ttcn-compat/A.hh", "int a;\n", "#pragma once")
+
     def test_the_domain_does_not_know_io_uring(self):
         self.assert_fault("mgw/a.cpp", "UringBackend backend;\n", "does not know io_uring")
         self.assert_fault("mgcp/a.cpp", "int uring_depth;\n", "does not know io_uring")

@@ -1,4 +1,4 @@
-"""Each row of conformance_rows.tsv names a test that exists and that ctest runs."""
+"""Each row of the two tables of conformance names a test that exists and that is run."""
 
 import ast
 import os
@@ -8,15 +8,16 @@ import unittest
 from support import runner
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
+SUITE = os.path.join(FOLDER, "..", "..", "ttcn-compat", "suite")
 
 
-def read(name):
-    with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
+def read(name, folder=FOLDER):
+    with open(os.path.join(folder, name), encoding="utf-8") as file:
         return file.read()
 
 
-def rows():
-    lines = read("conformance_rows.tsv").splitlines()
+def rows(name="conformance_rows.tsv", folder=FOLDER):
+    lines = read(name, folder).splitlines()
     return [line.split("\t") for line in lines if line and not line.startswith("#")]
 
 
@@ -60,6 +61,18 @@ class ConformanceRows(unittest.TestCase):
         """Every test case is there once."""
         cases = [row[0] for row in rows()]
         self.assertEqual(len(cases), len(set(cases)))
+
+    def test_ttcn_suite(self):
+        """The TTCN-3 suite has a test case for each row too, and its build has their modules."""
+        own_rows = rows("rows.tsv", SUITE)
+        self.assertEqual(sorted(row[0] for row in own_rows), sorted(row[0] for row in rows()))
+        modules = re.search(r"set\(modules([^)]*)\)", read("CMakeLists.txt", SUITE))[1].split()
+        for row in own_rows:
+            with self.subTest(row[0]):
+                self.assertIn(len(row), (3, 4))
+                self.assertIn(row[1], modules)
+                cases = re.findall(r"^testcase (\w+)\(\)", read(f"{row[1]}.ttcn", SUITE), re.M)
+                self.assertIn(row[2], cases)
 
 
 if __name__ == "__main__":
