@@ -64,13 +64,14 @@ class SampleCounters {
     }
     throw std::out_of_range(std::string(name));
   }
-  void visit(const ttcn_compat::CounterGroupVisitor& visitor) {
-    for (SampleGroup& group : groups_) {
-      group.view.counters = group.counters;
-      visitor(group.view);
+  void visit(const ttcn_compat::CounterGroupVisitor& visitor) const {
+    for (const SampleGroup& group : groups_) {
+      ttcn_compat::CounterGroupView view = group.view;
+      view.counters = group.counters;
+      visitor(view);
     }
   }
-  ttcn_compat::CounterSource source() {
+  [[nodiscard]] ttcn_compat::CounterSource source() const {
     return [this](const ttcn_compat::CounterGroupVisitor& visitor) { visit(visitor); };
   }
 
