@@ -433,7 +433,7 @@ void CallControl::finish(Pending& pending) {
                                    static_cast<std::int64_t>(counters.totals.lost()),
                                    counters.jitter_ticks,
                                    average_latency_ms(counters)};
-    if (osmux_.on()) {
+    if (osmux_.on() || counters.osmux) {
       response.timestamp_errors =
           mgcp::TimestampErrors{counters.timestamp_errors_in, counters.timestamp_errors_out};
     }
@@ -487,9 +487,11 @@ void CallControl::undo(Pending& pending) {
 }
 
 tl::expected<BoundPair, ProtocolError> CallControl::bind_connection(
-    const mgcp::Request& request, Connection& connection, const io::SocketAddress& agent) {
+    std::uint32_t number, const mgcp::Request& request, Connection& connection,
+    const io::SocketAddress& agent) {
   if (request.osmux.state != mgcp::OsmuxParameter::State::absent) {
-    if (const Error error = osmux_.set_up(request, connection, agent)) {
+    if (const Error error =
+            osmux_.set_up(request, connection, agent, in_the_way(number, request))) {
       return tl::unexpected(*error);
     }
     return BoundPair{};

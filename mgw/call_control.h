@@ -22,6 +22,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -164,6 +165,9 @@ class CallControl {
   /// Selects the codecs of `connection` and of its partner; `pending` keeps the partner's old one.
   static void negotiate(Endpoint& endpoint, Connection& connection, Pending& pending);
   [[nodiscard]] std::size_t connections_max(std::uint32_t number) const noexcept;
+  /// The connections that a CRCX takes away before it adds its own (force-realloc).
+  [[nodiscard]] std::span<const std::unique_ptr<Connection>> in_the_way(
+      std::uint32_t number, const mgcp::Request& request);
   void make_way(std::uint32_t number, const mgcp::Request& request);
   void add_connection(std::uint32_t number, const mgcp::Request& request, bool wildcard,
                       std::unique_ptr<Connection> connection, BoundPair bound, Reply reply);
@@ -173,7 +177,8 @@ class CallControl {
                          Reply reply);
   /// Binds the connection's sockets, or sets up its circuit, which has none.
   [[nodiscard]] tl::expected<BoundPair, mgcp::ProtocolError> bind_connection(
-      const mgcp::Request& request, Connection& connection, const io::SocketAddress& agent);
+      std::uint32_t number, const mgcp::Request& request, Connection& connection,
+      const io::SocketAddress& agent);
   /// Where the sockets of `current` are to be when it becomes `next`.
   [[nodiscard]] tl::expected<LocalHost, mgcp::ProtocolError> local_host(
       const Connection& current, const Connection& next, const io::SocketAddress& agent);
@@ -248,6 +253,8 @@ class CallControl {
                std::string_view text);
   void close_group(ReplyGroup& group);
 
+  /// Where the connection that a CRCX makes would live.
+  [[nodiscard]] std::uint32_t worker_of_next(std::uint32_t number, const mgcp::Request& request);
   /// For a further endpoint: worker 0, where the circuits are, if there may be any.
   [[nodiscard]] std::uint32_t least_loaded_worker() const noexcept;
   [[nodiscard]] std::uint32_t take_slot(std::uint32_t worker);

@@ -201,6 +201,12 @@ CallControl::Error CallControl::admit_crcx(const mgcp::Request& request, std::ui
     return ProtocolError{ResponseCode::missing_description,
                          "sendrecv without a remote description"};
   }
+  if (request.osmux.state != mgcp::OsmuxParameter::State::absent &&
+      worker_of_next(number, request) != OsmuxControl::kWorker) {
+    return ProtocolError{
+        ResponseCode::transient_error,
+        "the endpoint's call began without Osmux and is not where its circuits are"};
+  }
   return check_line(number);
 }
 
@@ -225,14 +231,14 @@ void CallControl::crcx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
     answer_error(std::move(reply), *error);
     return;
   }
-  if (!parts_.media.has_room(endpoint.call_id.empty() ? worker_for(*number) : endpoint.worker)) {
+  if (!parts_.media.has_room(worker_of_next(*number, *request))) {
     counters_.transactions_refused.add();
     answer_error(std::move(reply), {ResponseCode::transient_error, "too many commands under way"});
     return;
   }
   auto connection = std::make_unique<Connection>();
   apply_request(*request, *connection);
-  auto bound = bind_connection(*request, *connection, reply.key.agent);
+  auto bound = bind_connection(*number, *request, *connection, reply.key.agent);
   if (!bound) {
     answer_error(std::move(reply), bound.error());
     return;
@@ -248,20 +254,39 @@ void CallControl::crcx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
                  std::move(reply));
 }
 
-void CallControl::make_way(std::uint32_t number, const mgcp::Request& request) {
+std::span<const std::unique_ptr<Connection>> CallControl::in_the_way(std::uint32_t number,
+                                                                     const mgcp::Request& request) {
   const Endpoint& endpoint = *trunks_.find(number);
-  const bool foreign_call = !endpoint.call_id.empty() && endpoint.call_id != *request.call_id;
-  const bool full = endpoint.connections.size() >= connections_max(number);
-  if (!options_.force_realloc || (!foreign_call && !full)) {
+  const std::span all(endpoint.connections);
+  if (!options_.force_realloc || endpoint.call_id.empty()) {
+    return {};
+  }
+  const bool foreign_call = endpoint.call_id != *request.call_id;
+  if (foreign_call && !endpoint.ignore_call_id && !request.ignore_call_id) {
+    return all;
+  }
+  return all.first(all.size() >= connections_max(number) ? 1 : 0);
+}
+
+std::uint32_t CallControl::worker_of_next(std::uint32_t number, const mgcp::Request& request) {
+  const Endpoint& endpoint = *trunks_.find(number);
+  const bool stays = in_the_way(number, request).size() < endpoint.connections.size();
+  return stays ? endpoint.worker : worker_for(number);
+}
+
+void CallControl::make_way(std::uint32_t number, const mgcp::Request& request) {
+  const auto leaving = in_the_way(number, request);
+  if (leaving.empty()) {
     return;
   }
+  const Endpoint& endpoint = *trunks_.find(number);
   std::vector<std::unique_ptr<MediaCommand>> commands(workers_.size());
   MediaCommand& command = *(commands[endpoint.worker] = std::make_unique<MediaCommand>());
   Pending pending;
-  if (foreign_call && !endpoint.ignore_call_id && !request.ignore_call_id) {
+  if (leaving.size() == endpoint.connections.size()) {
     remove_all(number, command, pending);
-  } else if (full) {
-    remove_connection(number, endpoint.connections.front()->id, command, pending);
+  } else {
+    remove_connection(number, leaving.front()->id, command, pending);
   }
   submit_removals(std::move(commands), std::move(pending));
 }

@@ -99,12 +99,13 @@ void CallControl::modify_connection(std::uint32_t number, const mgcp::Request& r
     command->installs.push_back({current.slot, nullptr, std::move(bound->sockets)});
   }
   next.announced = host->announce;
-  const Error refused = apply_tap(request, next);
-  if (const Error error = refused ? refused : osmux_.change(request, next)) {
+  const Error refused = osmux_.check_change(request, next);
+  if (const Error error = refused ? refused : apply_tap(request, next)) {  // the tap last: it acts
     give_back(pending.on_failure);
     answer_error(std::move(reply), *error);
     return;
   }
+  osmux_.change(request, next);
   if (request.sdp || next.codecs != current.codecs) {  // else what was negotiated holds
     negotiate(endpoint, next, pending);
   }

@@ -10,6 +10,7 @@
 #include "mgw/leg.h"
 #include "mgw/port_pool.h"
 #include "mgw/tap.h"
+#include "rtp/osmux_encoder.h"
 
 #include <bitset>
 #include <cstdint>
@@ -27,6 +28,8 @@ struct OsmuxCircuit {
   std::uint8_t local = 0;              ///< our number for it, in what comes in
   std::optional<std::uint8_t> remote;  ///< the peer's number for it, once known
   OsmuxDevice* device = nullptr;       ///< the worker's; only to be handed to the leg
+  bool peer_behind_nat = false;        ///< the peer is where its datagrams come from
+  rtp::OsmuxOptions link;              ///< of the batches, if its peer has no circuit yet
 };
 
 /// One connection (RFC 3435 section 2.1.3): a leg of a call.

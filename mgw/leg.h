@@ -74,6 +74,8 @@ class Leg {
 
   /// Which kind it is.
   [[nodiscard]] virtual LegKind kind() const noexcept = 0;
+  /// Whether it can work at all; asked when its worker is about to take it over.
+  [[nodiscard]] virtual bool is_usable() const noexcept { return true; }
   /// Whether a packet whose sender the call agent has not named is taken all the same.
   [[nodiscard]] virtual bool accepts_stranger(const LegContext& context,
                                               const MediaPacket& packet) const noexcept;

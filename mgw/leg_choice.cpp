@@ -27,7 +27,7 @@ std::unique_ptr<Leg> make_osmux_leg(const Connection& connection, RandomSource& 
   stream.ssrc = random.next();
   stream.timestamp = random.next();
   stream.sequence = static_cast<std::uint16_t>(random.next());
-  return std::make_unique<OsmuxLeg>(*connection.osmux->device, connection.osmux->local, stream);
+  return std::make_unique<OsmuxLeg>(*connection.osmux, stream);
 }
 
 }  // namespace

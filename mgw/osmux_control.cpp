@@ -28,7 +28,8 @@ std::optional<SocketAddress> configured(AddressFamily family, const conf::Config
   const bool ipv4 = family == AddressFamily::ipv4;
   for (const std::string& text : {ipv4 ? config.osmux.bind : config.osmux.bind_v6,
                                   ipv4 ? config.rtp.bind : config.rtp.bind_v6, config.mgcp.bind}) {
-    const auto address = text.empty() ? std::nullopt : SocketAddress::parse(text, 0);
+    const auto address =
+        text.empty() ? std::nullopt : SocketAddress::parse(text, config.osmux.port);
     if (address && address->family() == family) {
       return address;
     }
@@ -47,11 +48,16 @@ rtp::OsmuxOptions link_options(const conf::OsmuxOptions& options) {
 }  // namespace
 
 OsmuxControl::OsmuxControl(const conf::Config& config, io::SocketFactory& factory)
-    : config_(config),
-      options_(config.osmux),
-      factory_(factory),
-      bind_ipv4_(configured(AddressFamily::ipv4, config)),
-      bind_ipv6_(configured(AddressFamily::ipv6, config)) {}
+    : config_(config), options_(config.osmux), factory_(factory) {
+  read_addresses();
+}
+
+void OsmuxControl::read_addresses() {
+  if (device_ == nullptr) {
+    bind_ipv4_ = configured(AddressFamily::ipv4, config_);
+    bind_ipv6_ = configured(AddressFamily::ipv6, config_);
+  }
+}
 
 MaybeError OsmuxControl::check_crcx(const mgcp::Request& request) const noexcept {
   const bool wanted = request.osmux.state != OsmuxParameter::State::absent;
@@ -67,11 +73,10 @@ MaybeError OsmuxControl::check_crcx(const mgcp::Request& request) const noexcept
 MaybeError OsmuxControl::check_mdcx(const mgcp::Request& request,
                                     const Connection& connection) const noexcept {
   const OsmuxParameter& parameter = request.osmux;
-  if (!on() && parameter.state != OsmuxParameter::State::absent) {
-    return ProtocolError{ResponseCode::unrecognized_extension, "Osmux is off"};
-  }
   if (!connection.osmux) {
-    return std::nullopt;
+    return on() || parameter.state == OsmuxParameter::State::absent
+               ? MaybeError()
+               : ProtocolError{ResponseCode::unrecognized_extension, "Osmux is off"};
   }
   if (parameter.state != OsmuxParameter::State::number) {
     return ProtocolError{ResponseCode::endpoint_unknown, "Osmux circuit id missing"};
@@ -83,7 +88,9 @@ MaybeError OsmuxControl::check_mdcx(const mgcp::Request& request,
 }
 
 MaybeError OsmuxControl::set_up(const mgcp::Request& request, Connection& connection,
-                                const SocketAddress& agent) {
+                                const SocketAddress& agent,
+                                std::span<const std::unique_ptr<Connection>> leaving) {
+  read_addresses();
   const auto host = choose(connection.remote_host, agent);
   if (!host) {
     return host.error();
@@ -99,30 +106,43 @@ MaybeError OsmuxControl::set_up(const mgcp::Request& request, Connection& connec
   if (request.osmux.state == OsmuxParameter::State::number) {
     remote = request.osmux.circuit_id;
   }
-  const SocketAddress peer = peer_of(connection);
-  if (is_taken(std::nullopt, peer, remote)) {
+  std::bitset<rtp::kOsmuxCircuits> removed;
+  for (const auto& other : leaving) {
+    if (other->osmux) {
+      removed.set(other->osmux->local);
+    }
+  }
+  const SocketAddress peer = peer_of(connection, options_.peer_behind_nat);
+  if (is_taken(removed, peer, remote)) {
     return ProtocolError{ResponseCode::endpoint_unknown, "the peer has that Osmux circuit already"};
   }
   circuits_[*local] = {true, remote, peer};
   last_ = *local;
-  connection.osmux = OsmuxCircuit{*local, remote, device_};
-  connection.local = host->bind.with_port(options_.port);
+  connection.osmux =
+      OsmuxCircuit{*local, remote, device_, options_.peer_behind_nat, link_options(options_)};
+  connection.local = host->bind;
   connection.announced = host->announce;
   return std::nullopt;
 }
 
-MaybeError OsmuxControl::change(const mgcp::Request& request, Connection& next) {
+MaybeError OsmuxControl::check_change(const mgcp::Request& request, const Connection& next) const {
   if (!next.osmux) {
     return std::nullopt;
   }
-  const std::uint8_t remote = request.osmux.circuit_id;
-  const SocketAddress peer = peer_of(next);
-  if (is_taken(next.osmux->local, peer, remote)) {
+  std::bitset<rtp::kOsmuxCircuits> own;
+  own.set(next.osmux->local);
+  if (is_taken(own, peer_of(next, next.osmux->peer_behind_nat), request.osmux.circuit_id)) {
     return ProtocolError{ResponseCode::endpoint_unknown, "the peer has that Osmux circuit already"};
   }
-  next.osmux->remote = remote;
-  circuits_[next.osmux->local] = {true, remote, peer};
   return std::nullopt;
+}
+
+void OsmuxControl::change(const mgcp::Request& request, Connection& next) noexcept {
+  if (next.osmux) {
+    next.osmux->remote = request.osmux.circuit_id;
+    circuits_[next.osmux->local] = {true, next.osmux->remote,
+                                    peer_of(next, next.osmux->peer_behind_nat)};
+  }
 }
 
 tl::expected<LocalHost, ProtocolError> OsmuxControl::choose(const SocketAddress& remote,
@@ -137,7 +157,7 @@ tl::expected<LocalHost, ProtocolError> OsmuxControl::choose(const SocketAddress&
       return LocalHost{*bind, *address};
     }
     if (!bind->is_unspecified()) {
-      return LocalHost{*bind, *bind};
+      return LocalHost{*bind, bind->with_port(0)};
     }
     const SocketAddress& towards = unknown || remote.is_unspecified() ? agent : remote;
     if (towards.family() == bind->family()) {
@@ -167,7 +187,7 @@ MaybeError OsmuxControl::open() {
     if (!host) {
       continue;
     }
-    socket.local = host->with_port(options_.port);
+    socket.local = *host;
     auto bound = factory_.bind_udp(socket);
     if (!bound) {
       io::log(io::LogLevel::error, "osmux", "cannot bind {}: {}", socket.local.text(),
@@ -182,8 +202,7 @@ MaybeError OsmuxControl::open() {
   }
   ++devices_;
   open_sockets_ = install.sockets.size();
-  auto device = std::make_unique<OsmuxDevice>(link_options(options_), options_.peer_behind_nat,
-                                              std::move(families));
+  auto device = std::make_unique<OsmuxDevice>(std::move(families));
   device_ = device.get();
   install.device = std::move(device);
   waiting_ = std::move(install);
@@ -214,22 +233,22 @@ std::optional<std::uint8_t> OsmuxControl::next_free() const noexcept {
   return std::nullopt;
 }
 
-bool OsmuxControl::is_taken(std::optional<std::uint8_t> local, const SocketAddress& peer,
+bool OsmuxControl::is_taken(const std::bitset<rtp::kOsmuxCircuits>& but, const SocketAddress& peer,
                             std::optional<std::uint8_t> remote) const noexcept {
   if (!remote || peer.port() == 0 || peer.is_unspecified()) {
     return false;  // nobody, or somebody on hold
   }
   for (std::size_t i = 0; i < circuits_.size(); ++i) {
     const Circuit& other = circuits_[i];
-    if (other.used && i != local && other.remote == remote && other.peer == peer) {
+    if (other.used && !but[i] && other.remote == remote && other.peer == peer) {
       return true;
     }
   }
   return false;
 }
 
-SocketAddress OsmuxControl::peer_of(const Connection& connection) const noexcept {
-  return options_.peer_behind_nat ? SocketAddress() : connection.remote_rtp();
+SocketAddress OsmuxControl::peer_of(const Connection& connection, bool peer_behind_nat) noexcept {
+  return peer_behind_nat ? SocketAddress() : connection.remote_rtp();
 }
 
 std::size_t OsmuxControl::used() const noexcept {

@@ -13,8 +13,11 @@
 #include <tl/expected.hpp>
 
 #include <array>
+#include <bitset>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,10 +35,12 @@ class OsmuxControl {
   /// to have one, since an endpoint's connections are never on different workers.
   static constexpr std::uint32_t kWorker = 0;
 
-  /// Both must outlive it. Addresses in the configuration have been checked when it was loaded.
+  /// Both must outlive it. The configuration may change between two commands: circuits that exist
+  /// go on as they began, also where Osmux is switched off, and open sockets stay open. Its
+  /// addresses have been checked.
   OsmuxControl(const conf::Config& config, io::SocketFactory& factory);
 
-  /// Whether there may be circuits.
+  /// Whether there may be further circuits.
   [[nodiscard]] bool on() const noexcept { return options_.mode != conf::OsmuxMode::off; }
 
   /// Whether a CRCX may, or has to, ask for a circuit: 511, 517.
@@ -47,17 +52,18 @@ class OsmuxControl {
       const mgcp::Request& request, const Connection& connection) const noexcept;
 
   /// Makes the connection a circuit: opens the sockets if they are not, gives it a number and a
-  /// local address. On an error nothing is changed but for open sockets: 505 if there is no address
-  /// of the peer's family, 400 without sockets or free numbers, 500 if the peer has another circuit
-  /// under the number it gave.
-  [[nodiscard]] std::optional<mgcp::ProtocolError> set_up(const mgcp::Request& request,
-                                                          Connection& connection,
-                                                          const io::SocketAddress& agent);
-  /// `next` is what a circuit is to become by `request`, which check_mdcx() has passed: takes its
-  /// peer and the peer's number over. 500 if the peer has another circuit of that number. Does
-  /// nothing for other connections.
-  [[nodiscard]] std::optional<mgcp::ProtocolError> change(const mgcp::Request& request,
-                                                          Connection& next);
+  /// local address. Those of `leaving` are removed before it begins. On an error nothing is changed
+  /// but for open sockets: 505 if there is no address of the peer's family, 400 without sockets or
+  /// free numbers, 500 if the peer has another circuit under the number it gave.
+  [[nodiscard]] std::optional<mgcp::ProtocolError> set_up(
+      const mgcp::Request& request, Connection& connection, const io::SocketAddress& agent,
+      std::span<const std::unique_ptr<Connection>> leaving);
+  /// Whether the connection may become `next`, as `request` that check_mdcx() has passed wants it:
+  /// 500 if the peer has another circuit of that number. Others than circuits may.
+  [[nodiscard]] std::optional<mgcp::ProtocolError> check_change(const mgcp::Request& request,
+                                                                const Connection& next) const;
+  /// Takes the peer and its number of `next`, if that is a circuit, over.
+  void change(const mgcp::Request& request, Connection& next) noexcept;
   /// The local address towards `remote` (family none = not known yet). Port 0; 505 if there is
   /// none.
   [[nodiscard]] tl::expected<LocalHost, mgcp::ProtocolError> choose(
@@ -86,18 +92,22 @@ class OsmuxControl {
   };
 
   [[nodiscard]] std::optional<mgcp::ProtocolError> open();
+  /// The addresses that the sockets are to have; without effect on open ones.
+  void read_addresses();
   [[nodiscard]] std::optional<std::uint8_t> next_free() const noexcept;
-  /// Whether another circuit than `local` is known to `peer` by the number `remote`.
-  [[nodiscard]] bool is_taken(std::optional<std::uint8_t> local, const io::SocketAddress& peer,
+  /// Whether another circuit than those of `but` is known to `peer` by the number `remote`.
+  [[nodiscard]] bool is_taken(const std::bitset<rtp::kOsmuxCircuits>& but,
+                              const io::SocketAddress& peer,
                               std::optional<std::uint8_t> remote) const noexcept;
   /// The peer by which the circuit is claimed; none with peers behind NAT, whose addresses only the
   /// worker learns.
-  [[nodiscard]] io::SocketAddress peer_of(const Connection& connection) const noexcept;
+  [[nodiscard]] static io::SocketAddress peer_of(const Connection& connection,
+                                                 bool peer_behind_nat) noexcept;
 
   const conf::Config& config_;
   const conf::OsmuxOptions& options_;
   io::SocketFactory& factory_;
-  std::optional<io::SocketAddress> bind_ipv4_;
+  std::optional<io::SocketAddress> bind_ipv4_;  // ports included
   std::optional<io::SocketAddress> bind_ipv6_;
   OsmuxDevice* device_ = nullptr;              // the worker's, or that of waiting_
   std::optional<MediaDeviceInstall> waiting_;  // for the next command

@@ -36,9 +36,7 @@ struct Verdict {
 
 }  // namespace
 
-OsmuxDevice::OsmuxDevice(const rtp::OsmuxOptions& options, bool peer_behind_nat,
-                         std::vector<io::AddressFamily> families)
-    : options_(options), peer_behind_nat_(peer_behind_nat), families_(std::move(families)) {
+OsmuxDevice::OsmuxDevice(std::vector<io::AddressFamily> families) : families_(std::move(families)) {
   peers_.reserve(rtp::kOsmuxCircuits);
 }
 
@@ -130,7 +128,7 @@ io::SocketId OsmuxDevice::socket_towards(const io::SocketAddress& address) const
 }
 
 OsmuxPeer* OsmuxDevice::join(MediaPath& path, const io::SocketAddress& address, std::uint8_t remote,
-                             io::TimePoint now) noexcept {
+                             const rtp::OsmuxOptions& options, io::TimePoint now) noexcept {
   const io::SocketId socket = socket_towards(address);
   if (socket == io::SocketId()) {
     return nullptr;
@@ -138,9 +136,9 @@ OsmuxPeer* OsmuxDevice::join(MediaPath& path, const io::SocketAddress& address, 
   auto found = std::find_if(peers_.begin(), peers_.end(),
                             [&](const auto& peer) { return peer->address == address; });
   if (found == peers_.end()) {
-    rtp::OsmuxOptions options = options_;
-    options.packet_overhead_bytes = packet_overhead_bytes(address);
-    found = peers_.insert(peers_.end(), std::make_unique<OsmuxPeer>(address, socket, options));
+    rtp::OsmuxOptions towards = options;
+    towards.packet_overhead_bytes = packet_overhead_bytes(address);
+    found = peers_.insert(peers_.end(), std::make_unique<OsmuxPeer>(address, socket, towards));
     count_peers(path);
   }
   OsmuxPeer& peer = **found;

@@ -38,25 +38,26 @@ struct OsmuxPeer {
 class OsmuxDevice final : public MediaDevice {
  public:
   /// `families` are those of its sockets, in the order in which they will be opened.
-  OsmuxDevice(const rtp::OsmuxOptions& options, bool peer_behind_nat,
-              std::vector<io::AddressFamily> families);
+  explicit OsmuxDevice(std::vector<io::AddressFamily> families);
 
   void opened(const std::vector<io::SocketId>& sockets) override;
   void receive(MediaPath& path, io::Datagram& datagram, io::TimePoint now) noexcept override;
   [[nodiscard]] io::TimePoint next_due() const noexcept override { return next_due_; }
   void run(MediaPath& path, io::TimePoint now) noexcept override;
 
-  /// Peers are where their datagrams come from.
-  [[nodiscard]] bool peer_behind_nat() const noexcept { return peer_behind_nat_; }
+  /// Whether it has its sockets.
+  [[nodiscard]] bool is_open() const noexcept { return !sockets_.empty(); }
   /// Chunks of circuit `local` are the leg's from now on.
   void attach(MediaPath& path, std::uint8_t local, OsmuxLeg& leg, std::uint32_t slot) noexcept;
   /// The circuit exists no more.
   void detach(MediaPath& path, std::uint8_t local) noexcept;
-  /// Adds a circuit towards `address`, by the peer's number for it. Null if the peer has a circuit
+  /// Adds a circuit towards `address`, by the peer's number for it; the first one decides by its
+  /// `options` how the peer's batches are made. Null if the peer has a circuit
   /// of that number already, or there is no socket of its family. May allocate, as a call's set-up
   /// does.
   [[nodiscard]] OsmuxPeer* join(MediaPath& path, const io::SocketAddress& address,
-                                std::uint8_t remote, io::TimePoint now) noexcept;
+                                std::uint8_t remote, const rtp::OsmuxOptions& options,
+                                io::TimePoint now) noexcept;
   /// Takes a circuit from its peer; what it has queued is lost, what others have queued is not. The
   /// peer is gone with its last circuit.
   void leave(MediaPath& path, OsmuxPeer& peer, std::uint8_t remote) noexcept;
@@ -80,8 +81,6 @@ class OsmuxDevice final : public MediaDevice {
   static void count_sent(MediaPath& path, OsmuxPeer& peer) noexcept;
   void count_peers(MediaPath& path) noexcept;
 
-  rtp::OsmuxOptions options_;
-  bool peer_behind_nat_;
   std::vector<io::AddressFamily> families_;
   std::vector<io::SocketId> sockets_;
   std::array<Circuit, rtp::kOsmuxCircuits> circuits_{};  // by our number

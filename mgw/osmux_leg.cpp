@@ -28,9 +28,12 @@ bool is_known(const io::SocketAddress& address) noexcept {
 
 }  // namespace
 
-OsmuxLeg::OsmuxLeg(OsmuxDevice& device, std::uint8_t local,
-                   const rtp::OsmuxPlayoutOptions& stream) noexcept
-    : device_(device), local_(local), stream_(stream) {
+OsmuxLeg::OsmuxLeg(const OsmuxCircuit& circuit, const rtp::OsmuxPlayoutOptions& stream) noexcept
+    : device_(*circuit.device),
+      local_(circuit.local),
+      peer_behind_nat_(circuit.peer_behind_nat),
+      link_(circuit.link),
+      stream_(stream) {
   stream_.payload_type = kOsmuxAmrPayloadType;
 }
 
@@ -43,7 +46,7 @@ void OsmuxLeg::entry_applied(const LegContext& context) noexcept {
   device_.attach(context.path, local_, *this, context.slot);
   const ForwardingEntry& entry = context.connection.entry;
   const bool described_anew = described_ != std::exchange(described_, entry.remote_rtp);
-  if (device_.peer_behind_nat()) {
+  if (peer_behind_nat_) {
     if (peer_ != nullptr && described_anew) {
       refused_source_ = peer_->address;
       refused_until_ = context.now + kLateDatagramsEnd;
@@ -62,7 +65,7 @@ void OsmuxLeg::entry_applied(const LegContext& context) noexcept {
 }
 
 void OsmuxLeg::enable(const LegContext& context, const io::SocketAddress& peer) noexcept {
-  peer_ = device_.join(context.path, peer, *remote_, context.now);
+  peer_ = device_.join(context.path, peer, *remote_, link_, context.now);
   if (peer_ != nullptr && !playout_) {
     rtp::OsmuxPlayoutOptions options = stream_;
     options.ssrc = rtp::osmux_ssrc(*remote_, stream_.ssrc);

@@ -3,6 +3,7 @@
 // packets of octet-aligned AMR inside the gateway, and such packets become frames of the next batch
 // to its peer.
 
+#include "mgw/endpoint.h"
 #include "mgw/leg.h"
 #include "mgw/media_connection.h"
 #include "mgw/osmux_device.h"
@@ -27,12 +28,13 @@ inline constexpr std::uint8_t kOsmuxAmrPayloadType = 96;
 /// first datagram. From then on it sends, and hears that address and port only.
 class OsmuxLeg final : public Leg {
  public:
-  /// `device` is that of the worker that will have the leg, `local` our number for the circuit.
-  /// `stream` has the start values of the stream that is made; its SSRC is a random number.
-  OsmuxLeg(OsmuxDevice& device, std::uint8_t local,
-           const rtp::OsmuxPlayoutOptions& stream) noexcept;
+  /// `circuit` has the device of the worker that will have the leg. `stream` has the start values
+  /// of the stream that is made; its SSRC is a random number.
+  OsmuxLeg(const OsmuxCircuit& circuit, const rtp::OsmuxPlayoutOptions& stream) noexcept;
 
   [[nodiscard]] LegKind kind() const noexcept override { return LegKind::osmux; }
+  /// Not if the device got no sockets.
+  [[nodiscard]] bool is_usable() const noexcept override { return device_.is_open(); }
   /// Never called: the connection has no sockets.
   [[nodiscard]] tl::expected<IngressAction, DropCause> ingress(
       const LegContext& context, MediaPacket& packet) noexcept override;
@@ -60,6 +62,8 @@ class OsmuxLeg final : public Leg {
 
   OsmuxDevice& device_;
   std::uint8_t local_;
+  bool peer_behind_nat_;
+  rtp::OsmuxOptions link_;
   rtp::OsmuxPlayoutOptions stream_;
   std::optional<std::uint8_t> remote_;
   OsmuxPeer* peer_ = nullptr;         // where its frames go; null = not enabled

@@ -3,6 +3,7 @@
 #include "io/assert.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 namespace mgw {
@@ -122,6 +123,11 @@ bool Worker::install_devices(MediaCommand& command) {
 
 bool Worker::open_pair(MediaInstall& install, MediaCommand& command, io::SocketId& rtp,
                        io::SocketId& rtcp) {
+  if (install.connection != nullptr && install.connection->leg &&
+      !install.connection->leg->is_usable()) {
+    command.error = ENODEV;
+    return false;
+  }
   if (!install.sockets.rtp) {
     return true;
   }

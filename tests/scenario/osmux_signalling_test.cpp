@@ -204,3 +204,113 @@ TEST_CASE("the answer to a DLCX says what came on an enabled circuit") {
   CHECK(unused.code == 250);
   CHECK(unused.parameter("X-Osmux-ST").empty());
 }
+
+TEST_CASE("a circuit asked for while the sockets are about to fail is refused like the first one") {
+  sim::WorldOptions options;
+  options.plane.sockets_max = 2;
+  options.plane.delay_max = 50ms;
+  Scene scene(osmux_config(), options);
+  const scenario::Leg a = scene.add_leg();
+  const std::string circuit = "C: 1\r\nM: sendrecv\r\nX-Osmux: *\r\n";
+  const auto first = scene.agent.start("CRCX", "rtpbridge/2@mgw", circuit);
+  const auto second = scene.agent.start("CRCX", "rtpbridge/3@mgw", circuit);
+  const auto beside = scene.agent.start("CRCX", "rtpbridge/1@mgw", circuit);
+  scene.run_for(2s);
+  for (const auto id : {first, second, beside}) {
+    REQUIRE(scene.agent.answer(id) != nullptr);
+    CHECK(scene.agent.answer(id)->code == 500);
+  }
+  CHECK(scene.world.endpoints_used() == 1);
+  CHECK(scene.world.connections() == 1);
+  CHECK(scene.world.control().osmux().used() == 0);
+  CHECK(scene.dlcx(a).code == 250);
+  CHECK(scene.crcx("rtpbridge/2@mgw", circuit).code == 200);
+}
+
+TEST_CASE("with force-realloc a peer's circuit comes back on the endpoint that is given up") {
+  conf::Config config = osmux_config();
+  config.endpoints.options.force_realloc = true;
+  Scene scene(config);
+  OsmuxPeer peer(scene, "203.0.113.1");
+  const OsmuxLegAnswer old = add_circuit(scene, peer, "7", "rtpbridge/1@mgw", "loopback");
+  const auto request = [&peer](const char* call) {
+    return fmt::format("C: {}\r\nM: loopback\r\nX-Osmux: 7\r\n{}", call, peer.sdp());
+  };
+  CHECK(scene.crcx("rtpbridge/1@mgw", request("1")).code == 500);  // a second leg of the same call
+  CHECK(scene.crcx("rtpbridge/2@mgw", request("2")).code == 500);
+  peer.send_chunk(old.circuit, 0, 0);
+  scene.run_for(200ms);
+  CHECK(peer.heard(7, 0, 4));  // the refusals took nothing away
+  const auto answer = scene.crcx("rtpbridge/1@mgw", request("2"));
+  REQUIRE(answer.code == 200);
+  CHECK(scene.world.connections() == 1);
+  peer.speech.clear();
+  peer.send_chunk(static_cast<std::uint8_t>(std::stoul(answer.parameter("X-Osmux"))), 0, 100);
+  scene.run_for(200ms);
+  CHECK(peer.heard(7, 100, 4));
+}
+
+TEST_CASE("Osmux is switched on and off while calls are up") {
+  conf::Config config = osmux_config(conf::OsmuxMode::off);
+  sim::WorldOptions options;
+  options.plane.workers = 2;
+  Scene scene(config, options);
+  OsmuxPeer peer(scene, "203.0.113.1");
+  const scenario::Leg first = scene.add_leg();
+  scenario::LegOptions elsewhere;
+  elsewhere.endpoint = "rtpbridge/2@mgw";  // on the other worker
+  const scenario::Leg second = scene.add_leg(elsewhere);
+  const auto circuit = [&scene, &peer](const char* endpoint, const char* number) {
+    return scene.crcx(endpoint,
+                      fmt::format("C: 1\r\nM: sendrecv\r\nX-Osmux: {}\r\n{}", number, peer.sdp()));
+  };
+  CHECK(circuit("rtpbridge/1@mgw", "1").code == 511);
+
+  scene.world.config().osmux.mode = conf::OsmuxMode::on;
+  CHECK(circuit("rtpbridge/1@mgw", "1").code == 200);
+  const auto refused = circuit("rtpbridge/2@mgw", "2");
+  CHECK(refused.code == 400);
+  CHECK(refused.text.find("began without Osmux") != std::string::npos);
+  CHECK(scene.world.connections() == 3);
+  const scenario::Leg third = scene.add_leg(elsewhere);
+  CHECK(scenario::talk(scene, second, third, 5));
+  CHECK(scene.dlcx("rtpbridge/2@mgw").code == 200);
+  const auto added = circuit("rtpbridge/2@mgw", "2");  // free: it is placed anew
+  REQUIRE(added.code == 200);
+
+  scene.world.config().osmux.mode = conf::OsmuxMode::off;
+  CHECK(circuit("rtpbridge/3@mgw", "3").code == 511);
+  const OsmuxLegAnswer living{{"rtpbridge/2@mgw", added.parameter("I"), added},
+                              static_cast<std::uint8_t>(std::stoul(added.parameter("X-Osmux")))};
+  CHECK(scene.mdcx(living.leg, "M: loopback\r\nX-Osmux: 2\r\n").code == 200);
+  peer.set_target(added.media());
+  peer.send_chunk(living.circuit, 0, 0);
+  scene.run_for(200ms);
+  CHECK(peer.heard(2, 0, 4));
+  CHECK(scene.dlcx(living.leg).parameter("X-Osmux-ST") == "CR=1, BR=64");
+  scene.world.config().osmux.mode = conf::OsmuxMode::only;
+  CHECK(scene.crcx("rtpbridge/3@mgw", "C: 1\r\nM: recvonly\r\n").code == 517);
+  CHECK(circuit("rtpbridge/3@mgw", "3").code == 200);
+}
+
+TEST_CASE("circuits begin with the batches, the port and the addresses that are configured then") {
+  Scene scene(osmux_config(conf::OsmuxMode::off));
+  conf::OsmuxOptions& osmux = scene.world.config().osmux;
+  osmux.mode = conf::OsmuxMode::on;
+  osmux.port = 1999;
+  osmux.dummy_padding = true;
+  osmux.batch_factor = 2;
+  OsmuxPeer short_batches(scene, "203.0.113.1");
+  const OsmuxLegAnswer a = add_circuit(scene, short_batches, "1");
+  CHECK(a.leg.answer.media().port() == 1999);
+  osmux.port = 2000;
+  osmux.batch_factor = 8;
+  OsmuxPeer long_batches(scene, "203.0.113.2");
+  const OsmuxLegAnswer b = add_circuit(scene, long_batches, "1", "rtpbridge/2@mgw");
+  CHECK(b.leg.answer.media().port() == 1999);  // the socket is open
+  scene.run_for(810ms);
+  short_batches.collect();
+  long_batches.collect();
+  CHECK(short_batches.dummies.size() == 20);
+  CHECK(long_batches.dummies.size() == 5);
+}

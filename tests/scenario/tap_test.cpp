@@ -300,6 +300,24 @@ TEST_CASE("an MDCX with a tap alone changes nothing else, and a refused one noth
   CHECK(scene.world.endpoints_used() == 1);
 }
 
+TEST_CASE("a command that is refused for its circuit leaves no capture file") {
+  const sim::TemporaryDirectory directory;
+  conf::Config config = tap_config(directory.path());
+  config.osmux.mode = conf::OsmuxMode::on;
+  Scene scene(config);
+  scenario::OsmuxPeer peer(scene, "203.0.113.1");
+  static_cast<void>(add_circuit(scene, peer, "7"));
+  const auto other = add_circuit(scene, peer, "*", "rtpbridge/2@mgw");
+  const std::string wanted = "X-Osmux: 7\r\n" + tap("in pcap refused");
+  CHECK(scene.mdcx(other.leg, wanted).code == 500);
+  CHECK(scene.crcx("rtpbridge/3@mgw", "C: 3\r\nM: recvonly\r\n" + wanted + peer.sdp()).code == 500);
+  drain(scene);
+  CHECK(directory.files() == 0);
+  CHECK(scene.mdcx(other.leg, "X-Osmux: 8\r\n" + tap("in pcap refused")).code == 200);
+  drain(scene);
+  CHECK(directory.files() == 1);
+}
+
 TEST_CASE("what nobody asked a tap for is answered as ever") {
   Scene scene(tap_config());
   const Call call(scene);

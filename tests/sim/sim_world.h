@@ -73,6 +73,8 @@ class SimWorld {
   [[nodiscard]] io::SimClock& clock() noexcept { return clock_; }
   [[nodiscard]] io::SimRandom& random() noexcept { return random_; }
   [[nodiscard]] SimPlane& plane() noexcept { return plane_; }
+  /// The gateway's own, for what may be changed between two commands.
+  [[nodiscard]] conf::Config& config() noexcept { return config_; }
   [[nodiscard]] mgw::TapRegistry& taps() noexcept { return taps_; }
   [[nodiscard]] mgw::CallControl& control() noexcept { return *control_; }
   [[nodiscard]] const io::SocketAddress& gateway() const noexcept { return mgcp_address_; }
