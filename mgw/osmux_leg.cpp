@@ -87,7 +87,7 @@ void OsmuxLeg::detached(const LegContext& context) noexcept {
 tl::expected<void, DropCause> OsmuxLeg::on_chunk(const LegContext& context,
                                                  const rtp::OsmuxChunk& chunk,
                                                  const io::SocketAddress& source) noexcept {
-  if (peer_ == nullptr && device_.peer_behind_nat() && remote_ &&
+  if (peer_ == nullptr && peer_behind_nat_ && remote_ &&
       (source != refused_source_ || context.now >= refused_until_)) {
     enable(context, source);
   }
@@ -108,10 +108,13 @@ tl::expected<void, DropCause> OsmuxLeg::on_chunk(const LegContext& context,
 }
 
 io::TimePoint OsmuxLeg::next_due() const noexcept {
-  return playout_ ? playout_->next_due() : io::kNever;
+  return playout_ ? playout_->next_look() : io::kNever;
 }
 
 void OsmuxLeg::play(const LegContext& context) noexcept {
+  if (playout_->pending() == 0) {
+    static_cast<void>(playout_->take_due(context.now, {}));
+  }
   while (playout_->next_due() <= context.now) {
     io::Datagram datagram = context.path.new_datagram();
     if (!datagram.buffer) {

@@ -9,6 +9,12 @@ namespace {
 constexpr io::Duration kCatchUpStep = std::chrono::microseconds(250);
 // Delay that is kept, so that the next round of jitter does not cause a gap at once.
 constexpr io::Duration kHoldMargin = std::chrono::milliseconds(5);
+// A pass that comes so long after its time is late: what it reads may have waited for it.
+constexpr io::Duration kLatePass = std::chrono::milliseconds(1);
+// A chunk that comes so long after its time comes after a pause: networks seldom stray as far.
+constexpr io::Duration kPauseMin = std::chrono::milliseconds(40);
+// Of how many batches the usual hold is made.
+constexpr int kUsualHoldBatches = 16;
 // Batches whose shortest hold counts: 4 s with four frames each.
 constexpr std::uint32_t kHoldSamples = 50;
 // A chunk that is at most so many numbers older than the newest one is late; a peer that counts
@@ -30,11 +36,14 @@ void OsmuxPlayout::on_chunk(const OsmuxChunk& chunk, io::TimePoint now) noexcept
   const auto expected = static_cast<std::uint8_t>(chunk_sequence_ + 1);
   const bool gap = chunk.header.sequence != expected;
   statistics_.gaps += gap && started_ ? 1U : 0U;
+  const auto lost = static_cast<std::uint8_t>(chunk.header.sequence - expected);
   // A chunk that goes on in the datagram of the one before has nothing to wait for.
   if (!chunk.continues || !started_ || chunk_at_ != now) {
-    start_batch(now);
+    start_batch(now, std::size_t{lost} * chunk_frames_);
   }
   const std::size_t frames = chunk.header.frame_count;
+  chunk_frames_ = chunk.header.frame_count;
+  awaits_chunk_ = true;
   if (count_ + frames > kOsmuxPendingMax) {
     play_at_once(now);
   }
@@ -53,11 +62,20 @@ io::TimePoint OsmuxPlayout::next_due() const noexcept {
   return count_ == 0 ? io::kNever : frames_[first_].due;
 }
 
+io::TimePoint OsmuxPlayout::next_look() const noexcept {
+  return count_ == 0 && awaits_chunk_ ? next_free_ : next_due();
+}
+
 std::size_t OsmuxPlayout::take_due(io::TimePoint now, std::span<std::byte> out) noexcept {
+  if (count_ == 0 && awaits_chunk_ && next_free_ <= now) {
+    note_pass(next_free_, now);
+    awaits_chunk_ = false;
+  }
   if (next_due() > now || count_ == 0 || out.size() < kOsmuxRtpBytesMax) {
     return 0;
   }
   const Frame& frame = frames_[first_];
+  note_pass(frame.due, now);
   RtpHeader header;
   header.payload_type = options_.payload_type;
   header.marker = frame.marker;
@@ -99,19 +117,53 @@ bool OsmuxPlayout::accept_sequence(std::uint8_t sequence, io::TimePoint now) noe
   return false;
 }
 
-void OsmuxPlayout::start_batch(io::TimePoint now) noexcept {
-  const io::Duration hold = started_ ? next_free_ - now : io::Duration::zero();
+void OsmuxPlayout::note_pass(io::TimePoint due, io::TimePoint now) noexcept {
+  if (now - due >= kLatePass && late_pass_ != now) {
+    late_pass_ = now;
+    late_since_ = due;
+  }
+}
+
+void OsmuxPlayout::start_batch(io::TimePoint now, std::size_t skipped) noexcept {
+  if (!started_) {
+    next_free_ = now;
+    return;
+  }
+  io::TimePoint place = next_free_ + static_cast<std::int64_t>(skipped) * kOsmuxFrameDuration;
+  if (skipped > 0 && place - now > options_.hold_max) {
+    place = next_free_;  // a peer that counts anew has lost nothing
+  }
+  const io::Duration hold = place - now;
   if (hold > options_.hold_max) {
     play_at_once(now);
     next_free_ = now;
     sample_hold(io::Duration::zero());
     return;
   }
-  next_free_ = std::max(next_free_, now);
-  sample_hold(std::max(hold, io::Duration::zero()));
+  const bool read_late = late_pass_ == now;
+  const io::TimePoint came = read_late ? late_since_ : now;  // at the earliest
+  if (came - place >= kPauseMin) {
+    next_free_ = after_pause(now);
+    return;
+  }
+  next_free_ = std::max(place, came);
+  if (!read_late) {
+    sample_hold(std::max(hold, io::Duration::zero()));
+  }
+}
+
+io::TimePoint OsmuxPlayout::after_pause(io::TimePoint now) const noexcept {
+  const io::Duration wanted = std::min(usual_hold_, options_.hold_max) - kHoldMargin;
+  if (wanted <= io::Duration::zero()) {
+    return now;
+  }
+  const auto frames = (now + wanted - next_free_) / kOsmuxFrameDuration + 1;
+  const io::TimePoint place = next_free_ + frames * kOsmuxFrameDuration;
+  return place - now > options_.hold_max ? now : place;
 }
 
 void OsmuxPlayout::sample_hold(io::Duration hold) noexcept {
+  usual_hold_ += (hold - usual_hold_) / kUsualHoldBatches;
   if (hold == io::Duration::zero()) {
     excess_ = io::Duration::zero();
     hold_samples_ = 0;

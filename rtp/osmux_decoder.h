@@ -59,7 +59,12 @@ struct OsmuxPlayoutStatistics {
 /// later than that plays at once, and those behind it keep the new pace: after one round of the
 /// network's jitter all of it is absorbed. What a single late chunk, or a clock that runs fast,
 /// leaves behind as delay is worked off without a jump, by frames that follow 19.75 ms after one
-/// another, until the earliest chunks of some seconds wait no longer than 5 ms.
+/// another, until the latest chunks of some seconds still wait 5 ms.
+///
+/// Where chunks were lost, the next one keeps the place that it would have had; after a pause it
+/// goes on at whole frames' distance, held as long as chunks were held before. A chunk that is read
+/// late because the whole pass is late, which next_look() finds out, keeps its place too: what
+/// should have been played meanwhile plays at once, what follows keeps its time.
 ///
 /// Further chunks of a circuit in one datagram (a change of frame type) belong to the same batch
 /// and simply go on.
@@ -67,7 +72,7 @@ class OsmuxPlayout {
  public:
   explicit OsmuxPlayout(const OsmuxPlayoutOptions& options) noexcept;
 
-  /// Takes one chunk of the circuit, received at `now`; dummies are ignored. take_due() must be
+  /// Takes one chunk of the circuit, read at `now`; dummies are ignored. take_due() must be
   /// called until it returns 0 before the next chunk is taken, or pending frames may be lost.
   /// Chunks that came twice, or after a newer one, are dropped, unless they are the beginning of a
   /// peer that counts anew.
@@ -76,14 +81,13 @@ class OsmuxPlayout {
   /// When the next frame is due; kNever if none is pending.
   [[nodiscard]] io::TimePoint next_due() const noexcept;
 
+  /// When take_due() wants to be called, at the latest: when a frame is due, or when the next chunk
+  /// should have come, to know whether passes are in time. kNever if nothing is expected.
+  [[nodiscard]] io::TimePoint next_look() const noexcept;
+
   /// Writes the next packet if it is due at `now`, and returns its octets; 0 if none is due or
   /// `out` is shorter than kOsmuxRtpBytesMax. Call it again until it returns 0.
   [[nodiscard]] std::size_t take_due(io::TimePoint now, std::span<std::byte> out) noexcept;
-
-  /// The payload type of packets from now on, 0..127.
-  void set_payload_type(std::uint8_t payload_type) noexcept {
-    options_.payload_type = payload_type;
-  }
 
   /// Frames that wait, 0..kOsmuxPendingMax + kOsmuxFramesMax.
   [[nodiscard]] std::size_t pending() const noexcept { return count_; }
@@ -101,7 +105,11 @@ class OsmuxPlayout {
   static constexpr std::size_t kFramesMax = kOsmuxPendingMax + kOsmuxFramesMax;
 
   [[nodiscard]] bool accept_sequence(std::uint8_t sequence, io::TimePoint now) noexcept;
-  void start_batch(io::TimePoint now) noexcept;
+  /// Finds the time of the next batch; `skipped` frames were lost before it.
+  void start_batch(io::TimePoint now, std::size_t skipped) noexcept;
+  [[nodiscard]] io::TimePoint after_pause(io::TimePoint now) const noexcept;
+  /// A pass has come at `now` for what was due at `due`.
+  void note_pass(io::TimePoint due, io::TimePoint now) noexcept;
   void sample_hold(io::Duration hold) noexcept;
   void play_at_once(io::TimePoint now) noexcept;
   void append(const OsmuxChunk& chunk, std::size_t index, bool marker) noexcept;
@@ -114,12 +122,17 @@ class OsmuxPlayout {
   io::TimePoint next_free_{};     // the deadline of the next frame that comes in time
   io::TimePoint chunk_at_{};      // when the newest chunk came
   io::Duration shortest_hold_{};  // of the last hold_samples_ batches
+  io::Duration usual_hold_{};     // smoothed
   io::Duration excess_{};         // delay to be worked off
+  io::TimePoint late_pass_{};     // the newest pass that came late, ...
+  io::TimePoint late_since_{};    // ... and since when it should have come
   std::uint32_t hold_samples_ = 0;
   std::uint8_t chunk_sequence_ = 0;  // of the newest chunk
   std::uint8_t late_sequence_ = 0;   // refused last
   std::uint8_t late_run_ = 0;        // consecutive numbers refused as late
+  std::uint8_t chunk_frames_ = 0;    // of the newest chunk
   bool started_ = false;
+  bool awaits_chunk_ = false;  // no pass has yet come since the next chunk should have
   OsmuxPlayoutStatistics statistics_;
 };
 

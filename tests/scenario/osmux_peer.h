@@ -123,6 +123,15 @@ class OsmuxPeer {
   io::SocketAddress target_;
 };
 
+/// A leg of plain RTP that takes AMR by payload type 110.
+inline LegOptions amr_leg(const std::string& attributes, const std::string& mode = "sendrecv") {
+  LegOptions options;
+  options.formats = "110";
+  options.attributes = "a=rtpmap:110 AMR/8000\r\n" + attributes;
+  options.mode = mode;
+  return options;
+}
+
 /// A gateway with Osmux.
 inline conf::Config osmux_config(conf::OsmuxMode mode = conf::OsmuxMode::on) {
   conf::Config config = sim::small_config();

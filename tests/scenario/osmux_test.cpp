@@ -11,6 +11,7 @@ using namespace std::chrono_literals;
 using mgw::DropCause;
 using scenario::add_circuit;
 using scenario::aligned_590;
+using scenario::amr_leg;
 using scenario::osmux_config;
 using scenario::OsmuxLegAnswer;
 using scenario::OsmuxPeer;
@@ -25,14 +26,6 @@ sim::Bytes efficient(const sim::Bytes& aligned) {
                                      rtp::AmrFormat::bandwidth_efficient, out);
   REQUIRE(size);
   return {out.begin(), out.begin() + static_cast<long>(*size)};
-}
-
-scenario::LegOptions amr_leg(const std::string& attributes, const std::string& mode = "sendrecv") {
-  scenario::LegOptions options;
-  options.formats = "110";
-  options.attributes = "a=rtpmap:110 AMR/8000\r\n" + attributes;
-  options.mode = mode;
-  return options;
 }
 
 /// Sends `count` chunks of four frames each, 80 ms apart.
@@ -477,40 +470,4 @@ TEST_CASE(
   CHECK(osmux.sent.frames.value() == 256 * 4 * kChunks);
   CHECK(2 * osmux.sent.octets.value() < osmux.sent.plain_rtp_octets.value());
   CHECK(2 * osmux.received.octets.value() < osmux.received.plain_rtp_octets.value());
-}
-
-TEST_CASE("through loss, jitter and duplicates what arrives is in order, even and nothing twice") {
-  Scene scene(osmux_config());
-  OsmuxPeer peer(scene, "203.0.113.1");
-  const scenario::Leg a = scene.add_leg(amr_leg("a=fmtp:110 octet-align=1\r\n"));
-  const OsmuxLegAnswer b = add_circuit(scene, peer, "2");
-  io::SimLink& link = scene.world.network().link(sim::address("203.0.113.1", 0),
-                                                 sim::address(sim::kGatewayHost, 0));
-  link.loss = 0.02;
-  link.jitter = 30ms;
-  link.duplication = 0.02;
-  link.reorder = true;
-  constexpr std::uint32_t kChunks = 7500;  // 10 minutes
-  send_chunks(scene, peer, b.circuit, kChunks);
-  scene.run_for(1s);
-  const auto& heard = a.peer->received();
-  CHECK(heard.size() >= 4 * kChunks * 96 / 100);
-  CHECK(heard.size() < 4 * kChunks);
-  std::uint32_t last = 0;
-  std::size_t uneven = 0;
-  std::size_t followers = 0;
-  for (std::size_t i = 1; i < heard.size(); ++i) {
-    const auto octets = heard[i].payload;
-    const std::uint32_t number =
-        std::to_integer<std::uint32_t>(octets[2]) | std::to_integer<std::uint32_t>(octets[3]) << 8U;
-    REQUIRE(number > last);
-    if (number == last + 1) {
-      ++followers;
-      const auto apart = heard[i].at - heard[i - 1].at;
-      uneven += apart < 19500us || apart > 20500us ? 1U : 0U;
-    }
-    last = number;
-  }
-  // A chunk that is later than any of the last seconds can't be played in time.
-  CHECK(uneven * 50 < followers);
 }

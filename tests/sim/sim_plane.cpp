@@ -53,6 +53,9 @@ void SimPlane::flush() {
 bool SimPlane::step(std::uint32_t number) {
   Line& line = *lines_[number];
   const io::TimePoint now = network_.clock().now();
+  if (now < line.stalled_until) {
+    return false;
+  }
   while (!line.commands.empty() && line.commands.front().first <= now &&
          line.queues.commands.push(std::move(line.commands.front().second))) {
     line.commands.pop_front();
@@ -88,10 +91,12 @@ bool SimPlane::take_events(const EventHandler& handler) {
 io::TimePoint SimPlane::next() const {
   io::TimePoint earliest = io::kNever;
   for (const auto& line : lines_) {
-    earliest = std::min(earliest, line->worker.next_timer());
+    io::TimePoint pass = line->worker.next_timer();
     if (!line->commands.empty()) {
-      earliest = std::min(earliest, line->commands.front().first);
+      pass = std::min(pass, line->commands.front().first);
     }
+    const bool stalled = network_.clock().now() < line->stalled_until;
+    earliest = std::min(earliest, stalled ? line->stalled_until : pass);
     if (!line->events.empty()) {
       earliest = std::min(earliest, line->events.front().first);
     }

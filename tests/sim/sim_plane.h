@@ -59,6 +59,8 @@ class SimPlane final : public mgw::MediaPlane {
   [[nodiscard]] std::uint64_t submitted() const noexcept { return submitted_; }
   /// Forwarding entries in them.
   [[nodiscard]] std::uint64_t entries() const noexcept { return entries_; }
+  /// The worker does nothing before `until`, as if it were not given the processor.
+  void stall(std::uint32_t worker, io::TimePoint until) { lines_[worker]->stalled_until = until; }
   /// Commands and events sent from now on arrive at once.
   void no_delay() noexcept { options_.delay_max = io::Duration::zero(); }
 
@@ -77,6 +79,7 @@ class SimPlane final : public mgw::MediaPlane {
     std::deque<std::pair<io::TimePoint, std::unique_ptr<mgw::MediaCommand>>> commands;
     std::deque<std::pair<io::TimePoint, mgw::MediaEvent>> events;
     std::size_t under_way = 0;
+    io::TimePoint stalled_until{};
   };
 
   [[nodiscard]] io::TimePoint arrival(io::TimePoint last);

@@ -6,7 +6,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -390,12 +394,104 @@ TEST_CASE("a flood of chunks in one datagram is played in order and without loss
   }
 }
 
-TEST_CASE("a new payload type holds from the next packet on") {
+namespace {
+
+/// Ten minutes of batches of four, up to 30 ms late, of which some are lost; passes stall now and
+/// then. `settled` says which frames are to be even.
+struct BadDay {
+  explicit BadDay(std::uint32_t seed) : random(seed) {}
+
+  void run(unsigned loss_percent, bool stalls) {
+    io::Duration stalled_until{};
+    for (int chunk = 0; chunk < kChunks; ++chunk) {
+      const auto came = milliseconds(80 * chunk) + microseconds(random.below(30000));
+      if (random.below(100) < loss_percent) {
+        continue;
+      }
+      const auto now = std::max<io::Duration>(came, stalled_until);
+      pass_until(now, stalled_until);
+      bench.chunk(static_cast<std::uint8_t>(chunk), now);
+      if (stalls && chunk % 50 == 25 && stalled_until < now) {
+        const io::Duration begin = now + microseconds(random.below(80000));
+        pass_until(begin, stalled_until);
+        stalled_until = begin + milliseconds(30) + microseconds(random.below(170000));
+        stalled.emplace_back(at(begin), at(stalled_until));
+      }
+    }
+    bench.run(milliseconds(80 * kChunks + 1000));
+  }
+  /// All looks up to `now` that a worker which stands still until `stalled_until` would take.
+  void pass_until(io::Duration now, io::Duration stalled_until) {
+    for (;;) {
+      const io::TimePoint look = std::max(bench.playout.next_look(), at(stalled_until));
+      if (bench.playout.next_look() == io::kNever || look > at(now)) {
+        return;
+      }
+      bench.drain(look);
+    }
+  }
+  /// The share of gaps between frames that follow each other which is off by more than 0.5 ms, out
+  /// of stalls.
+  [[nodiscard]] double uneven() const {
+    std::size_t off = 0;
+    std::size_t all = 0;
+    for (std::size_t i = 1; i < bench.played.size(); ++i) {
+      const io::TimePoint before = bench.played[i - 1].at;
+      const io::TimePoint now = bench.played[i].at;
+      const bool disturbed =
+          bench.played[i].header.marker ||
+          std::any_of(stalled.begin(), stalled.end(), [&](const auto& stall) {
+            return now >= stall.first && before <= stall.second + microseconds(100);
+          });
+      if (!disturbed) {
+        ++all;
+        off += now - before < microseconds(19500) || now - before > microseconds(20500) ? 1U : 0U;
+      }
+    }
+    return static_cast<double>(off) / static_cast<double>(all);
+  }
+
+  static constexpr int kChunks = 7500;
+  test::Random random;
   Bench bench;
-  bench.chunk(1, milliseconds(0), 2);
-  bench.playout.set_payload_type(98);
-  bench.run(milliseconds(100));
-  REQUIRE(bench.played.size() == 2);
-  CHECK(bench.played[0].header.payload_type == 112);
-  CHECK(bench.played[1].header.payload_type == 98);
+  std::vector<std::pair<io::TimePoint, io::TimePoint>> stalled;
+};
+
+}  // namespace
+
+TEST_CASE("lost batches cost their frames, and nothing of the pace") {
+  for (const std::uint32_t seed : {1U, 2U, 3U}) {
+    BadDay day(seed);
+    day.run(2, false);
+    CHECK(day.uneven() < 0.001);
+    CHECK(day.bench.playout.statistics().hurried == 0);
+  }
+}
+
+TEST_CASE("a pass that is 30 to 200 ms late neither bunches nor shifts what follows it") {
+  for (const std::uint32_t seed : {1U, 2U, 3U}) {
+    BadDay day(seed);
+    day.run(0, true);
+    CHECK(day.stalled.size() > 100);
+    CHECK(day.uneven() < 0.001);
+    CHECK(day.bench.playout.statistics().hurried < 20);
+    CHECK(day.bench.played.size() == 4 * BadDay::kChunks);
+  }
+}
+
+TEST_CASE("after a pause a chunk waits as long as chunks waited before, in steps of whole frames") {
+  Bench bench;
+  bench.chunk(0, milliseconds(0));
+  bench.chunk(1, milliseconds(110));  // 30 ms later than the first: so long the others wait
+  for (int chunk = 2; chunk < 60; ++chunk) {
+    bench.chunk(static_cast<std::uint8_t>(chunk), milliseconds(80 * chunk));
+  }
+  bench.run(milliseconds(6000));
+  const double last = bench.times().back();
+  bench.chunk(60, milliseconds(8000), 2);
+  bench.run(milliseconds(9000));
+  const double first_after = bench.times()[bench.times().size() - 2];
+  CHECK(first_after >= 8000);
+  CHECK(first_after < 8060);
+  CHECK(std::abs(std::remainder(first_after - last, 20)) <= 0.25);
 }
