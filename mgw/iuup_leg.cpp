@@ -26,6 +26,9 @@ bool is_unknown(const io::SocketAddress& address) noexcept {
   return address.port() == 0 || address.is_unspecified();
 }
 
+/// The longest frame, AMR-WB at 23.85 kbit/s.
+constexpr std::size_t kFrameBytesMax = 60;
+
 /// Bits that only AMR-WB speech has (3GPP TS 26.201 table 1a), also in whole octets; AMR none of
 /// them.
 constexpr std::array<std::uint32_t, 17> kWidebandBits = {
@@ -51,11 +54,11 @@ rtp::IuupNumbering numbering_of(const rtp::IuupConfiguration& set) noexcept {
   return set.has_intervals ? rtp::IuupNumbering::by_time : rtp::IuupNumbering::by_pdu;
 }
 
-/// Where a packet stands in its source's stream.
-rtp::IuupPosition rtp_position(const MediaPacket& packet) noexcept {
-  const bool wideband = packet.header.payload_type == kIuupAmrWbPayloadType;
-  return {rtp::IuupPosition::Kind::rtp, packet.header.sequence, packet.header.timestamp,
-          wideband ? kAmrWbFrameTicks : kAmrFrameTicks};
+/// Frames of 20 ms later in the same stream.
+rtp::IuupPosition later(rtp::IuupPosition position, std::uint16_t frames) noexcept {
+  position.sequence = static_cast<std::uint16_t>(position.sequence + frames);
+  position.timestamp += std::uint32_t{position.interval_ticks} * frames;
+  return position;
 }
 
 }  // namespace
@@ -269,6 +272,7 @@ void IuupLeg::egress(const LegContext& context, MediaPacket&& packet) noexcept {
   if (packet.header.ssrc != std::exchange(source_ssrc_, packet.header.ssrc) &&
       std::exchange(has_source_, true)) {
     link_.source_changed();
+    source_frames_ = 0;
   }
   const bool opaque = type == kIuupOpaquePayloadType;
   const std::size_t skip = opaque ? 0 : rtp::kAmrSingleFrameHeaderBytes;
@@ -276,7 +280,7 @@ void IuupLeg::egress(const LegContext& context, MediaPacket&& packet) noexcept {
     const std::span<const std::byte> frame = payload_of(packet).subspan(skip);
     if (const auto rfci = rfci_of(*packet.iuup, frame.size())) {
       const rtp::IuupData data{0, packet.iuup->quality, *rfci, frame};
-      rtp::IuupPosition position = rtp_position(packet);
+      rtp::IuupPosition position = position_of(packet, 1);
       if (numbering_of(*packet.iuup->configuration) == numbering_of(link_.configuration())) {
         position.kind = rtp::IuupPosition::Kind::iuup;
         position.sequence = packet.iuup->frame_number;
@@ -307,20 +311,85 @@ std::optional<std::uint8_t> IuupLeg::rfci_of(const IuupFrameDetails& frame,
   return as_declared && declared->bits() != sent->bits() ? std::nullopt : std::optional(rfci);
 }
 
+rtp::IuupPosition IuupLeg::position_of(const MediaPacket& packet, std::uint16_t frames) noexcept {
+  const bool wideband = packet.header.payload_type == kIuupAmrWbPayloadType;
+  rtp::IuupPosition position{rtp::IuupPosition::Kind::rtp, packet.header.sequence,
+                             packet.header.timestamp, wideband ? kAmrWbFrameTicks : kAmrFrameTicks};
+  if (source_frames_ != 0) {
+    // Packets that are missing between two had as many frames as the older of them.
+    const int packets = static_cast<std::int16_t>(
+        static_cast<std::uint16_t>(packet.header.sequence - source_sequence_));
+    const int each = packets > 0 ? source_frames_ : frames;
+    position.sequence = static_cast<std::uint16_t>(source_frame_ + packets * each);
+    if (packets <= 0) {
+      return position;
+    }
+  }
+  source_sequence_ = packet.header.sequence;
+  source_frame_ = position.sequence;
+  source_frames_ = frames;
+  return position;
+}
+
+void IuupLeg::follow_mode_request(const LegContext& context, AmrCodec codec,
+                                  std::uint8_t mode_request) noexcept {
+  const auto barred = rtp::iuup_barred_above(link_.configuration(), codec, mode_request);
+  if (barred && *barred != mode_request_barred_) {
+    mode_request_barred_ = *barred;
+    update_limits(context);
+  }
+}
+
 void IuupLeg::send_amr(const LegContext& context, MediaPacket&& packet) noexcept {
   const AmrCodec codec = codec_of(packet.header.payload_type == kIuupAmrWbPayloadType);
   const auto frame = rtp::amr_to_iuup(link_.configuration(), codec, payload_of(packet));
+  if (!frame && frame.error() == rtp::ConversionError::too_many_frames) {
+    if (const auto several =
+            rtp::parse_amr(payload_of(packet), codec, rtp::AmrFormat::octet_aligned)) {
+      send_several(context, packet, *several);
+      return;
+    }
+  }
   if (!frame) {
     context.path.drop(context, drop_cause(frame.error()));
     return;
   }
-  const auto barred = rtp::iuup_barred_above(link_.configuration(), codec, frame->mode_request);
-  if (barred && *barred != mode_request_barred_ && !packet.iuup) {
-    mode_request_barred_ = *barred;
-    update_limits(context);
+  if (!packet.iuup) {
+    follow_mode_request(context, codec, frame->mode_request);
   }
-  const rtp::IuupPosition position = rtp_position(packet);
+  const rtp::IuupPosition position = position_of(packet, 1);
   send_frame(context, std::move(packet), frame->data, position);
+}
+
+void IuupLeg::send_several(const LegContext& context, const MediaPacket& packet,
+                           const rtp::AmrPayload& frames) noexcept {
+  const AmrCodec codec = codec_of(packet.header.payload_type == kIuupAmrWbPayloadType);
+  const auto bytes = packet.datagram.bytes().subspan(packet.header.payload_offset);
+  const rtp::IuupPosition first =
+      position_of(packet, static_cast<std::uint16_t>(frames.frame_count));
+  bool sent = false;
+  for (std::uint16_t i = 0; i < frames.frame_count; ++i) {
+    const rtp::AmrFrame& frame = frames.frames[i];
+    const auto rfci = rtp::iuup_rfci_of_amr(link_.configuration(), codec, frame.type);
+    if (!rfci) {
+      continue;
+    }
+    const rtp::IuupData data{0,
+                             frame.good ? rtp::IuupFrameQuality::good : rtp::IuupFrameQuality::bad,
+                             *rfci, bytes.subspan(frame.offset_bits / 8, (frame.bits + 7U) / 8)};
+    std::array<std::byte, rtp::kIuupHeaderBytesMax + kFrameBytesMax> pdu;
+    const auto size = link_.write_data(data, later(first, i), context.now, pdu);
+    if (size) {
+      send_pdu(context, MediaPath::rtp_peer(context.connection), std::span(pdu).first(*size));
+      sent = true;
+    }
+  }
+  if (sent) {
+    context.path.count_consumed();
+    follow_mode_request(context, codec, frames.mode_request);
+  } else {
+    context.path.drop(context, DropCause::conversion_no_equivalent);
+  }
 }
 
 void IuupLeg::send_frame(const LegContext& context, MediaPacket&& packet, const rtp::IuupData& data,

@@ -37,6 +37,7 @@ class IuupLeg final : public Leg {
   [[nodiscard]] rtp::TimelineTiming media_timing(
       const ForwardingEntry& entry) const noexcept override;
   [[nodiscard]] bool relays_rtcp() const noexcept override { return true; }
+  [[nodiscard]] bool numbers_anew() const noexcept override { return true; }
   void send_keep_alive(const LegContext& context) noexcept override;
   void entry_applied(const LegContext& context) noexcept override;
   [[nodiscard]] io::TimePoint next_due() const noexcept override { return link_.next_due(); }
@@ -67,6 +68,15 @@ class IuupLeg final : public Leg {
   [[nodiscard]] std::optional<std::uint8_t> rfci_of(const IuupFrameDetails& frame,
                                                     std::size_t bytes) const noexcept;
   void send_amr(const LegContext& context, MediaPacket&& packet) noexcept;
+  /// Sends each frame of a payload as a PDU of its own.
+  void send_several(const LegContext& context, const MediaPacket& packet,
+                    const rtp::AmrPayload& frames) noexcept;
+  /// Where the first of a packet's frames stands among those of its source.
+  [[nodiscard]] rtp::IuupPosition position_of(const MediaPacket& packet,
+                                              std::uint16_t frames) noexcept;
+  /// The AMR leg's mode request, if it has one, becomes a limit for the peer.
+  void follow_mode_request(const LegContext& context, rtp::AmrCodec codec,
+                           std::uint8_t mode_request) noexcept;
   /// Sends what the link has to say on its own account.
   void send_due(const LegContext& context) noexcept;
   /// The RTP header of a PDU of `pdu_bytes` that stands behind it in `packet`.
@@ -83,6 +93,9 @@ class IuupLeg final : public Leg {
   std::uint32_t source_ssrc_ = 0;  // of what is sent to the peer
   bool has_source_ = false;
   io::SocketAddress peer_;                 // the last that the call agent named
+  std::uint16_t source_sequence_ = 0;      // of its newest packet
+  std::uint16_t source_frame_ = 0;         // the number of that packet's first frame
+  std::uint16_t source_frames_ = 0;        // how many it has; 0 = none came yet
   std::uint64_t mode_request_barred_ = 0;  // what an AMR leg does not want
   bool active_ = false;                    // the initialisation in force was ours
   bool failed_ = false;                    // the last initialisation failed, and that has been told

@@ -90,6 +90,9 @@ class Leg {
       const ForwardingEntry& entry) const noexcept;
   /// Whether RTCP is relayed to the peer.
   [[nodiscard]] virtual bool relays_rtcp() const noexcept { return false; }
+  /// Whether the stream to the peer has numbers of the gateway's own, and what the peer sends goes
+  /// on under others than it came with. Then no report about the one says anything about the other.
+  [[nodiscard]] virtual bool numbers_anew() const noexcept { return false; }
   /// Sends what keeps the way to the peer open.
   virtual void send_keep_alive(const LegContext& context) noexcept;
   /// The connection is installed, or its forwarding entry has changed.

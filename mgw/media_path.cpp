@@ -338,7 +338,12 @@ void MediaPath::emit_rtcp(const MediaConnection& source, const Route& route,
   rtp::RtcpRewrite rewrite;
   rewrite.sender = source.timeline.mapping();
   rewrite.reported = target.timeline.mapping();
-  if (rewrite.sender.active || rewrite.reported.active) {
+  rewrite.without_reports = source.leg && source.leg->numbers_anew();
+  if (target.leg && target.leg->numbers_anew()) {
+    drop(target, DropCause::rtcp_outdated);  // no source of ours is known to that peer
+    return;
+  }
+  if (rewrite.without_reports || rewrite.sender.active || rewrite.reported.active) {
     datagram.size = static_cast<std::uint32_t>(rtp::rewrite_rtcp(datagram.bytes(), rewrite));
     if (datagram.size == 0) {
       drop(target, DropCause::rtcp_outdated);

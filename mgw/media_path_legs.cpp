@@ -75,6 +75,10 @@ void MediaPath::send_leg_rtp(const LegContext& context, const io::SocketAddress&
   if (peer.port() == 0 || peer.is_unspecified()) {
     return;
   }
+  if (context.connection.rtcp) {
+    context.connection.rtcp->on_rtp_sent(bytes, context.connection.entry.timing.clock_rate_hz,
+                                         context.connection.statistics, context.now);
+  }
   context.connection.rtp_sent.count(bytes.size());
   counters_.rtp_packets_sent.add();
   counters_.rtp_octets_sent.add(bytes.size());

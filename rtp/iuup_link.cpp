@@ -1,5 +1,6 @@
 #include "rtp/iuup_link.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace rtp {
@@ -172,8 +173,13 @@ void IuupLink::on_initialisation(const IuupControl& control, IuupReceived& recei
     received.event = IuupEvent::initialisation_repeated;
   } else {
     received.event = IuupEvent::initialised;
+    const bool crossing =
+        request_ == Request::initialisation && sent_ > 0 && !configuration_.same_set(*offered);
+    const bool first = crossing && comes_after(*offered);
     configuration_ = *offered;
     become_ready(highest_version(common));
+    crossed_ = crossing ? std::optional(request_number_) : std::nullopt;
+    crossed_first_ = first;
   }
   received.reply.answer(control, IuupAcknowledgement::ack, mode_version_, {});
 }
@@ -216,8 +222,24 @@ IuupReceived IuupLink::on_answer(const IuupControl& control, io::TimePoint now) 
     }
   } else {
     received.event = IuupEvent::unexpected_answer;
+    if (crossed_ == control.frame_number && !nack &&
+        control.procedure == IuupProcedure::initialisation) {
+      crossed_.reset();
+      configuration_.versions = kIuupVersions;
+      begin(Request::initialisation, crossed_first_ ? now : now + kIuupInitialisationTimeout);
+    }
   }
   return received;
+}
+
+bool IuupLink::comes_after(const IuupConfiguration& offered) const noexcept {
+  std::array<std::byte, kIuupInitialisationBytesMax> own;
+  std::array<std::byte, kIuupInitialisationBytesMax> other;
+  // From behind the header, which says nothing of the set.
+  const auto set_of = [](const IuupConfiguration& set, std::span<std::byte> out) {
+    return out.first(write_iuup_initialisation(set, 0, out)).subspan(kIuupHeaderBytesMax);
+  };
+  return std::ranges::lexicographical_compare(set_of(offered, other), set_of(configuration_, own));
 }
 
 IuupEvent IuupLink::acknowledged(const IuupControl& control) noexcept {
@@ -246,6 +268,7 @@ std::size_t IuupLink::on_timer(io::TimePoint now, std::span<std::byte> out) noex
   }
   std::size_t size = 0;
   if (request_ == Request::initialisation) {
+    state_ = IuupState::initialising;
     size = write_iuup_initialisation(configuration_, request_number_, out);
     due_ = now + kIuupInitialisationTimeout;
   } else if (request_ == Request::rate_control) {
@@ -294,6 +317,7 @@ void IuupLink::begin(Request request, io::TimePoint now) noexcept {
 }
 
 void IuupLink::become_ready(std::uint8_t mode_version) noexcept {
+  crossed_.reset();
   state_ = IuupState::ready;
   mode_version_ = mode_version;
   request_ = Request::none;

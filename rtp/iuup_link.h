@@ -100,6 +100,11 @@ enum class IuupSendError : std::uint8_t {
 
 /// The state of one leg.
 ///
+/// Where both sides ask at the same time for different sets, the peer's is taken. If the peer then
+/// acknowledges ours too, it may work with that one, so its own is asked for once more: of two
+/// links that do so the one whose set comes later in order does it at once, the other one after the
+/// time of an initialisation unless it was asked meanwhile.
+///
 /// Whoever owns it calls on_pdu() for each RTP payload received and sends the reply, if any, to
 /// where that packet came from (the peer's address may not be known yet). After each call that can
 /// start something (on_pdu, start_initialisation, request_rates), and when next_due() has come, it
@@ -170,6 +175,8 @@ class IuupLink {
   [[nodiscard]] IuupEvent acknowledged(const IuupControl& control) noexcept;
   [[nodiscard]] IuupEvent nacked(IuupEvent event, io::TimePoint now) noexcept;
   void begin(Request request, io::TimePoint now) noexcept;
+  /// Whether the initialisation in the making is ordered behind `offered`.
+  [[nodiscard]] bool comes_after(const IuupConfiguration& offered) const noexcept;
   void become_ready(std::uint8_t mode_version) noexcept;
   void end_rate_control(io::TimePoint now) noexcept;
   void give_up(io::TimePoint now) noexcept;
@@ -189,7 +196,10 @@ class IuupLink {
   std::uint8_t mode_version_ = 0;
   std::uint8_t next_number_ = 0;     ///< Frame number of the next request, 0..3.
   std::uint8_t request_number_ = 0;  ///< That of the current one; a repeat has it too.
-  std::uint8_t sent_ = 0;            ///< How often the current request was sent.
+  /// Frame number of our initialisation, during which the peer's was taken.
+  std::optional<std::uint8_t> crossed_;
+  bool crossed_first_ = false;  ///< It is we who end the doubt at once.
+  std::uint8_t sent_ = 0;       ///< How often the current request was sent.
   IuupState state_ = IuupState::idle;
   Request request_ = Request::none;
 };

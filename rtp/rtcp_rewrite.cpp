@@ -255,9 +255,56 @@ std::size_t rewrite_packet(const RtcpPacket& packet, std::span<std::byte> bytes,
   return size;
 }
 
+/// Whether the packet speaks of sequence numbers, timestamps or counts of media.
+bool is_report(const RtcpPacket& packet) noexcept {
+  switch (static_cast<RtcpType>(packet.type)) {
+    case RtcpType::sender_report:
+    case RtcpType::receiver_report:
+    case RtcpType::transport_feedback:
+    case RtcpType::payload_feedback:
+    case RtcpType::extended_report:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// Leaves reports out; the first packet, if it is SR or RR, becomes an empty RR. Returns the new
+/// size, 0 if nothing is left that is worth a packet.
+std::size_t leave_out_reports(std::span<std::byte> compound) noexcept {
+  constexpr std::size_t kEmptyReportBytes = kRtcpHeaderBytes + kSsrcBytes;
+  RtcpReader reader(compound);
+  std::size_t read = 0;
+  std::size_t written = 0;
+  bool worth = false;
+  while (const auto packet = reader.next()) {
+    const std::size_t size = packet->bytes.size();
+    std::size_t left = size;
+    if (is_report(*packet)) {
+      const bool leads = read == 0 && size >= kEmptyReportBytes &&
+                         packet->type <= static_cast<std::uint8_t>(RtcpType::receiver_report);
+      left = leads ? kEmptyReportBytes : 0;
+      if (leads) {
+        compound[0] = std::byte{0x80};
+        compound[1] = static_cast<std::byte>(RtcpType::receiver_report);
+        store_u16(compound.data() + 2, kEmptyReportBytes / 4 - 1);
+      }
+    } else {
+      worth = worth || packet->type != static_cast<std::uint8_t>(RtcpType::source_description);
+    }
+    std::memmove(compound.data() + written, compound.data() + read, left);
+    read += size;
+    written += left;
+  }
+  return worth ? written : 0;
+}
+
 }  // namespace
 
 std::size_t rewrite_rtcp(std::span<std::byte> compound, const RtcpRewrite& rewrite) noexcept {
+  if (rewrite.without_reports) {
+    compound = compound.first(leave_out_reports(compound));
+  }
   if (!rewrite.sender.active && !rewrite.reported.active) {
     return compound.size();
   }

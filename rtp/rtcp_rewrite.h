@@ -27,6 +27,10 @@ struct StreamMapping {
 struct RtcpRewrite {
   StreamMapping sender;    ///< The stream of the connection that the RTCP came from (its Timeline).
   StreamMapping reported;  ///< The stream of the connection that the RTCP goes to (its Timeline).
+  /// SR, RR, feedback and XR are left out, as media went on under other numbers than those that
+  /// they speak of and no offset leads from one to the other. What else there is (BYE, APP) follows
+  /// an empty RR; SDES alone is not worth a packet.
+  bool without_reports = false;
 };
 
 /// Rewrites SR, RR, SDES, BYE, APP, feedback and XR packets of a compound that validate_rtcp

@@ -2,6 +2,7 @@
 // and what a call agent sees of such legs.
 
 #include "rtp/byte_order.h"
+#include "rtp/rtcp_packet.h"
 #include "tests/scenario/amr_frames.h"
 #include "tests/scenario/iuup_peer.h"
 
@@ -352,15 +353,83 @@ TEST_CASE("IuUP media keeps a leg, silence ends it") {
   CHECK(scene.world.connections() == 0);
 }
 
-TEST_CASE("RTCP passes between an IuUP leg and another") {
+TEST_CASE(
+    "two IuUP peers that initialise the gateway at once, each in its own way, hear each other") {
+  Scene scene;
+  const Leg a = scene.add_leg(with("96", kIuup));
+  const Leg b = scene.add_leg(with("96", kIuup));
+  IuupPeer first(*a.peer);
+  IuupPeer second(*b.peer);
+  first.initialise(scene, rfcis_of(kAmrModes, 0));
+  second.initialise(scene, rfcis_of(kAmrModes, 30));
+  run(scene, {&first, &second}, 3s);
+  for (IuupPeer* peer : {&first, &second}) {
+    REQUIRE(peer->link().state() == IuupState::ready);
+    for (int i = 0; i < 3; ++i) {
+      peer->send(scene, peer->link().configuration().rfcis[kSpeech].id, speech());
+      run(scene, {&first, &second}, 20ms);
+    }
+  }
+  run(scene, {&first, &second}, 50ms);
+  for (IuupPeer* peer : {&first, &second}) {
+    REQUIRE(peer->frames().size() == 3);
+    CHECK(peer->frames()[0].rfci == peer->link().configuration().rfcis[kSpeech].id);
+    CHECK(peer->frames()[0].payload == speech());
+  }
+  CHECK(scene.world.plane().counters(0).leg_failures.value() == 0);
+}
+
+TEST_CASE("reports end at an IuUP leg, whose stream is numbered anew; the peer's BYE goes on") {
   Scene scene;
   MixedCall call(scene);
-  const sim::Bytes report = sim::sender_report(call.b.peer->ssrc, 160, 1, 32);
-  call.b.peer->send_rtcp(report);
+  CHECK(call.talk() == kBoth);
+  const std::uint64_t outdated = scene.dropped(DropCause::rtcp_outdated);
+  call.b.peer->send_rtcp(sim::sender_report(call.b.peer->ssrc, 160, 1, 32));
   call.a.peer->send_rtcp(sim::sender_report(call.a.peer->ssrc, 320, 1, 36));
   call.pass(50ms);
-  CHECK(call.a.peer->received_rtcp().size() == 1);
-  CHECK(call.b.peer->received_rtcp().size() == 1);
+  CHECK(call.a.peer->received_rtcp().empty());
+  CHECK(call.b.peer->received_rtcp().empty());
+  CHECK(scene.dropped(DropCause::rtcp_outdated) == outdated + 2);
+  std::array<std::byte, 128> bytes{};
+  rtp::RtcpWriter writer(bytes);
+  REQUIRE(writer.add_sender_report({call.a.peer->ssrc, 1, 320, 1, 36}, {}));
+  REQUIRE(writer.add_bye(call.a.peer->ssrc, ""));
+  call.a.peer->send_rtcp({bytes.begin(), bytes.begin() + static_cast<long>(writer.size())});
+  call.pass(50ms);
+  REQUIRE(call.b.peer->received_rtcp().size() == 1);
+  rtp::RtcpReader reader(call.b.peer->received_rtcp()[0]);
+  const auto report = reader.next();
+  REQUIRE(report);
+  CHECK(rtp::report_block_count(*report) == 0);
+  CHECK_FALSE(rtp::read_sender_info(*report));
+  const auto goodbye = reader.next();
+  REQUIRE(goodbye);
+  // It names the stream that B hears.
+  CHECK(rtp::read_bye_source(*goodbye, 0) == call.b.peer->received()[0].header.ssrc);
+}
+
+TEST_CASE("reports that the gateway generates for an IuUP leg say what it was sent") {
+  conf::Config config = sim::small_config();
+  config.endpoints.options.generate_rtcp = true;
+  Scene scene(config);
+  MixedCall call(scene);
+  for (int i = 0; i < 250; ++i) {
+    call.talk();
+  }
+  REQUIRE_FALSE(call.a.peer->received_rtcp().empty());
+  rtp::RtcpReader reader(call.a.peer->received_rtcp().back());
+  const auto report = reader.next();
+  REQUIRE(report);
+  const auto sender = rtp::read_sender_info(*report);
+  REQUIRE(sender);
+  const auto& received = call.a.peer->received();
+  CHECK(sender->ssrc == received.back().header.ssrc);
+  CHECK(sender->packet_count <= received.size());
+  std::size_t octets = 0;
+  for (std::size_t i = 0; i < sender->packet_count; ++i) {
+    octets += received[i].payload.size();
+  }
+  CHECK(sender->octet_count == octets);
 }
 
 TEST_CASE("the statistics of an IuUP leg count its RTP packets, control PDUs too") {

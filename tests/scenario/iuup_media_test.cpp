@@ -246,6 +246,49 @@ TEST_CASE("frame numbers towards IuUP count the time of the source, or its packe
   }
 }
 
+TEST_CASE("packets of several frames become as many PDUs, numbered one by one") {
+  for (const bool by_time : {true, false}) {
+    CAPTURE(by_time);
+    Scene scene;
+    MixedCall call(scene, rfcis_of(kAmrModes, 0, by_time),
+                   "a=rtpmap:112 AMR/8000\r\na=fmtp:112 octet-align=1\r\na=ptime:60\r\n");
+    call.b.peer->sequence = 65533;  // wraps on the way
+    std::uint32_t frame = 0;
+    const std::uint32_t start = call.b.peer->timestamp;
+    std::vector<std::uint32_t> places;
+    for (const std::uint32_t count : {1U, 3U, 3U, 2U, 3U, 0U, 2U, 1U, 1U}) {
+      if (count == 0) {  // a packet of three is lost
+        ++call.b.peer->sequence;
+        frame += 3;
+        continue;
+      }
+      call.b.peer->timestamp = start + 160 * frame;
+      sim::Bytes payload{std::byte{0xf0}};
+      sim::Bytes speech;
+      for (std::uint32_t i = 0; i < count; ++i) {
+        const auto& mode = kAmrModes[i == 1 ? 8 : 7];
+        const unsigned entry = (i + 1 < count ? 0x80U : 0U) | mode.type << 3U | 4U;
+        payload.push_back(static_cast<std::byte>(entry));
+        const sim::Bytes bits = speech_bits(mode.bits(), frame + i);
+        speech.insert(speech.end(), bits.begin(), bits.end());
+        places.push_back(frame + i);
+      }
+      payload.insert(payload.end(), speech.begin(), speech.end());
+      call.b.peer->send_packet(112, payload);
+      frame += count;
+      run(scene, {&call.peer}, 20ms * count);
+    }
+    run(scene, {&call.peer}, 50ms);
+    const auto& frames = call.peer.frames();
+    REQUIRE(frames.size() == places.size());
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      CHECK(frames[i].frame_number == (frames[0].frame_number + places[i]) % 16);
+      CHECK(frames[i].payload == speech_bits(kAmrModes[frames[i].rfci].bits(), places[i]));
+    }
+    CHECK(scene.dropped(mgw::DropCause::conversion_too_many_frames) == 0);
+  }
+}
+
 TEST_CASE("two IuUP legs whose peers number their RFCIs each in its own way") {
   for (const bool same_numbering : {true, false}) {
     CAPTURE(same_numbering);

@@ -107,6 +107,45 @@ TEST_CASE("two links that ask each other for the same set at once both become re
   CHECK(wire.left.configuration() == wire.right.configuration());
 }
 
+TEST_CASE("two links that ask each other for different sets at once agree on one") {
+  for (const unsigned lost : {99U, 0U, 1U, 2U, 3U, 4U, 5U}) {
+    CAPTURE(lost);
+    Wire wire([lost](unsigned number) { return number == lost; });
+    wire.left.start_initialisation(test::amr_122_set(), kStart);
+    wire.right.start_initialisation(test::unordered_set(), kStart);
+    wire.run();
+    CHECK(wire.left.state() == IuupState::ready);
+    CHECK(wire.right.state() == IuupState::ready);
+    CHECK(wire.left.configuration().same_set(wire.right.configuration()));
+  }
+}
+
+TEST_CASE("a peer that acknowledges our set after asking for its own is asked for its own again") {
+  for (const bool ours_later : {true, false}) {
+    CAPTURE(ours_later);
+    const auto ours = ours_later ? test::unordered_set() : test::amr_122_set();
+    const auto theirs = ours_later ? test::amr_122_set() : test::unordered_set();
+    IuupLink link;
+    link.start_initialisation(ours, kStart);
+    REQUIRE(!due(link, kStart).empty());
+    Bytes asked(rtp::kIuupInitialisationBytesMax);
+    asked.resize(rtp::write_iuup_initialisation(theirs, 0, asked));
+    CHECK(link.on_pdu(asked, kStart).event == rtp::IuupEvent::initialised);
+    CHECK(due(link, kStart + 5s).empty());
+    const auto answer = test::ack(rtp::IuupProcedure::initialisation);
+    CHECK(link.on_pdu(answer, kStart).event == rtp::IuupEvent::unexpected_answer);
+    CHECK(link.state() == IuupState::ready);
+    CHECK(due(link, kStart).empty() != ours_later);
+    const Bytes again = ours_later ? Bytes() : due(link, kStart + 1s);
+    CHECK(again.empty() == ours_later);
+    CHECK(link.configuration().same_set(theirs));
+    CHECK(link.state() == IuupState::initialising);
+    const auto second = test::ack(rtp::IuupProcedure::initialisation, 1);
+    CHECK(link.on_pdu(second, kStart + 1s).event == rtp::IuupEvent::initialisation_acknowledged);
+    CHECK(link.state() == IuupState::ready);
+  }
+}
+
 TEST_CASE("a rate limit arrives over a wire that loses the first request or its answer") {
   for (const unsigned lost : {2U, 3U, 99U}) {
     Wire wire([lost](unsigned number) { return number == lost; });

@@ -203,3 +203,34 @@ TEST_CASE("a source that is not mapped to another SSRC keeps its BYE") {
   const Bytes bye = from_hex("81cb0001 00000022");
   CHECK(rewritten(bye, rewrite) == bye);
 }
+
+TEST_CASE("without reports a compound is an empty RR and what is no report, or nothing") {
+  RtcpRewrite rewrite;
+  rewrite.without_reports = true;
+  const auto compound = [](bool goodbye) {
+    return written([goodbye](rtp::RtcpWriter& writer) {
+      CHECK(writer.add_sender_report({kSource, 0x1234, 10, 10, 100},
+                                     std::array{report_on(kPeerOutput, 0x10050)}));
+      CHECK(writer.add_receiver_report(kSource, std::array{report_on(kPeerOutput, 0x10050)}));
+      CHECK(writer.add_cname(kSource, "name"));
+      if (goodbye) {
+        CHECK(writer.add_bye(kSource, "end"));
+      }
+    });
+  };
+  CHECK(rewritten(compound(false), rewrite).empty());
+  const Bytes expected = written([](rtp::RtcpWriter& writer) {
+    CHECK(writer.add_receiver_report(kSource, {}));
+    CHECK(writer.add_cname(kSource, "name"));
+    CHECK(writer.add_bye(kSource, "end"));
+  });
+  CHECK(rewritten(compound(true), rewrite) == expected);
+  // What is left follows its stream.
+  rewrite.sender = {kSource, kOutput, 0, 0, 0, 0, 0, true};
+  const Bytes renamed = rewritten(compound(true), rewrite);
+  CHECK(renamed.size() == expected.size());
+  CHECK(renamed[7] == static_cast<std::byte>(kOutput));
+  // Feedback and extended reports go too, also where they stand alone.
+  CHECK(rewritten(from_hex("81cd0003 00000022 00000033 00010000"), rewrite).empty());
+  CHECK(rewritten(from_hex("80cf0001 00000022"), rewrite).empty());
+}
