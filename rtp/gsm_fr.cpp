@@ -75,11 +75,6 @@ std::size_t gsm_fr_frame_bytes(GsmFrCodec codec) noexcept {
   return codec == GsmFrCodec::full_rate ? 33 : 31;
 }
 
-bool has_gsm_fr_format(std::span<const std::byte> payload, GsmFrCodec codec,
-                       GsmFrFormat format) noexcept {
-  return format == GsmFrFormat::bare ? is_bare(payload, codec) : is_extended(payload, codec);
-}
-
 tl::expected<std::size_t, ConversionError> convert_gsm_fr(std::span<const std::byte> payload,
                                                           GsmFrCodec codec, GsmFrFormat target,
                                                           std::span<std::byte> out) noexcept {

@@ -26,11 +26,6 @@ inline constexpr std::size_t kGsmFrFramesMax = 12;
 /// Octets of the largest payload.
 inline constexpr std::size_t kGsmFrPayloadBytesMax = kGsmFrFramesMax * 33;
 
-/// Whether a payload is well formed in `format`: one or more bare frames with their signature, or
-/// the extension's octet (upper four bits 1110) with one frame or none behind it.
-[[nodiscard]] bool has_gsm_fr_format(std::span<const std::byte> payload, GsmFrCodec codec,
-                                     GsmFrFormat format) noexcept;
-
 /// Writes `payload` in the format `target` to `out`, which must not overlap it, and returns the
 /// octets written. One that is in that format already is copied. Towards the extended format a
 /// frame is marked as good; several frames have no_equivalent. Towards bare frames a frame that is

@@ -91,10 +91,6 @@ bool is_gsm_hr_silence(std::span<const std::byte, kGsmHrFrameBytes> frame) noexc
                      [](std::byte octet) { return octet == std::byte{0xff}; });
 }
 
-bool has_gsm_hr_format(std::span<const std::byte> payload, GsmHrFormat format) noexcept {
-  return format == GsmHrFormat::ts101318 ? is_bare(payload) : read_contents(payload).has_value();
-}
-
 tl::expected<std::size_t, ConversionError> convert_gsm_hr(std::span<const std::byte> payload,
                                                           GsmHrFormat target,
                                                           std::span<std::byte> out) noexcept {

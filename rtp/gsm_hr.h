@@ -33,11 +33,6 @@ enum class GsmHrFrameType : std::uint8_t { speech = 0, silence_descriptor = 2, n
 /// section 5.2.2).
 [[nodiscard]] bool is_gsm_hr_silence(std::span<const std::byte, kGsmHrFrameBytes> frame) noexcept;
 
-/// Whether a payload is well formed in `format`: the length fits, and with RFC 5993 no frame type
-/// is reserved.
-[[nodiscard]] bool has_gsm_hr_format(std::span<const std::byte> payload,
-                                     GsmHrFormat format) noexcept;
-
 /// Writes `payload` in the format `target` to `out`, which must not overlap it, and returns the
 /// octets written. One that is in that format already is copied, with the reserved bits of its
 /// table of contents cleared (RFC 5993 section 5.2; TW-TS-002 has flags there). Towards RFC 5993

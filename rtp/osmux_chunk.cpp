@@ -142,28 +142,6 @@ std::optional<OsmuxChunk> OsmuxReader::give_up(OsmuxMalformed cause) noexcept {
   return std::nullopt;
 }
 
-void OsmuxReceiveStatistics::add_datagram(std::size_t bytes,
-                                          std::size_t packet_overhead_bytes) noexcept {
-  ++datagrams;
-  octets += bytes + packet_overhead_bytes;
-}
-
-void OsmuxReceiveStatistics::add_chunk(const OsmuxChunk& chunk,
-                                       std::size_t packet_overhead_bytes) noexcept {
-  if (chunk.header.kind != OsmuxKind::voice) {
-    ++dummies;
-    return;
-  }
-  const std::size_t count = chunk.header.frame_count;
-  ++chunks;
-  frames += count;
-  plain_rtp_octets += count * plain_rtp_bytes(chunk.frames.size() / count, packet_overhead_bytes);
-}
-
-void OsmuxReceiveStatistics::add_malformed(OsmuxMalformed cause) noexcept {
-  ++malformed[static_cast<std::size_t>(cause)];
-}
-
 std::size_t plain_rtp_bytes(std::size_t frame_bytes, std::size_t packet_overhead_bytes) noexcept {
   return packet_overhead_bytes + kRtpHeaderBytes + kAmrPrefixBytes + frame_bytes;
 }

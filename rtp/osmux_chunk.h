@@ -20,8 +20,6 @@
 
 namespace rtp {
 
-/// The UDP port where gateways await Osmux.
-inline constexpr std::uint16_t kOsmuxPort = 1984;
 /// A circuit id is an octet, so that many calls share one pair of addresses.
 inline constexpr std::size_t kOsmuxCircuits = 256;
 /// Most frames of one chunk: the count has 3 bits.
@@ -120,31 +118,6 @@ class OsmuxReader {
   std::bitset<kOsmuxCircuits> seen_;  // circuits with a voice chunk so far
   bool legacy_ = false;               // the whole datagram is a legacy dummy
   bool done_ = false;
-};
-
-/// What came in from one peer, or from all; plain numbers of one thread. The caller adds to it
-/// while it reads a datagram, so that chunks of circuits it doesn't know can be left out of
-/// `chunks`.
-struct OsmuxReceiveStatistics {
-  std::uint64_t datagrams = 0;
-  std::uint64_t octets = 0;  ///< With IP and UDP headers.
-  std::uint64_t chunks = 0;  ///< Voice chunks of known circuits.
-  std::uint64_t frames = 0;  ///< In those chunks.
-  std::uint64_t dummies = 0;
-  std::uint64_t unknown_circuit = 0;   ///< Voice chunks and dummies of no known circuit.
-  std::uint64_t plain_rtp_octets = 0;  ///< What the frames had cost as RTP, one per packet.
-  std::array<std::uint64_t, kOsmuxMalformedCount> malformed{};
-
-  /// Counts a datagram of `bytes` octets in a packet with `packet_overhead_bytes` of IP and UDP.
-  void add_datagram(std::size_t bytes, std::size_t packet_overhead_bytes) noexcept;
-  /// Counts a chunk of a known circuit.
-  void add_chunk(const OsmuxChunk& chunk, std::size_t packet_overhead_bytes) noexcept;
-  /// Counts a datagram whose rest could not be read.
-  void add_malformed(OsmuxMalformed cause) noexcept;
-  /// Octets saved on the line against plain RTP; negative if dummies cost more than that.
-  [[nodiscard]] std::int64_t saved_octets() const noexcept {
-    return static_cast<std::int64_t>(plain_rtp_octets - octets);
-  }
 };
 
 /// Octets on the line of one AMR frame as an RTP packet of its own, octet-aligned, with

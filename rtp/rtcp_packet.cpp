@@ -204,42 +204,12 @@ std::optional<SdesChunk> read_sdes_chunk(std::span<const std::byte> chunks) noex
   return std::nullopt;
 }
 
-std::optional<SourceName> read_cname(const RtcpPacket& packet) noexcept {
-  if (!is_type(packet, RtcpType::source_description)) {
-    return std::nullopt;
-  }
-  std::span<const std::byte> rest = packet.body;
-  for (unsigned index = 0; index < packet.count; ++index) {
-    const auto chunk = read_sdes_chunk(rest);
-    if (!chunk) {
-      return std::nullopt;
-    }
-    if (!chunk->cname.empty()) {
-      return SourceName{chunk->ssrc, chunk->cname};
-    }
-    rest = rest.subspan(chunk->size);
-  }
-  return std::nullopt;
-}
-
 std::optional<std::uint32_t> read_bye_source(const RtcpPacket& packet, std::size_t index) noexcept {
   if (!is_type(packet, RtcpType::goodbye) || index >= packet.count ||
       packet.body.size() < (index + 1) * kSsrcBytes) {
     return std::nullopt;
   }
   return load_u32(packet.body.data() + index * kSsrcBytes);
-}
-
-std::string_view read_bye_reason(const RtcpPacket& packet) noexcept {
-  const std::size_t at = std::size_t{packet.count} * kSsrcBytes;
-  if (!is_type(packet, RtcpType::goodbye) || packet.body.size() <= at) {
-    return {};
-  }
-  const auto length = std::to_integer<std::size_t>(packet.body[at]);
-  if (packet.body.size() - at - 1 < length) {
-    return {};
-  }
-  return text_of(packet.body.subspan(at + 1, length));
 }
 
 std::byte* RtcpWriter::begin_packet(RtcpType type, std::size_t count,

@@ -115,18 +115,9 @@ struct SdesChunk {
 /// The chunk at the front of `chunks` (the body of an SDES packet, or what is left of it); none if
 /// it is not whole.
 [[nodiscard]] std::optional<SdesChunk> read_sdes_chunk(std::span<const std::byte> chunks) noexcept;
-/// A source and its canonical name.
-struct SourceName {
-  std::uint32_t ssrc = 0;
-  std::string_view cname;  ///< A view into the packet; bytes as they came.
-};
-/// The first chunk of an SDES packet that has a CNAME; none otherwise.
-[[nodiscard]] std::optional<SourceName> read_cname(const RtcpPacket& packet) noexcept;
 /// Source `index` of a BYE; none behind the last.
 [[nodiscard]] std::optional<std::uint32_t> read_bye_source(const RtcpPacket& packet,
                                                            std::size_t index) noexcept;
-/// The reason text of a BYE, as it came; empty if there is none.
-[[nodiscard]] std::string_view read_bye_reason(const RtcpPacket& packet) noexcept;
 
 /// Middle 32 bits of an NTP timestamp, as report blocks carry them.
 [[nodiscard]] constexpr std::uint32_t middle_of_ntp(std::uint64_t ntp_timestamp) noexcept {

@@ -28,8 +28,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       continue;
     }
     const auto result = std::span(there).first(*converted);
-    require(rtp::has_gsm_hr_format(result, target));
-    if (rtp::has_gsm_hr_format(payload, rtp::GsmHrFormat::ts101318)) {
+    const auto again = rtp::convert_gsm_hr(result, target, back);
+    require(again.has_value() && *again == *converted);
+    if (rtp::convert_gsm_hr(payload, rtp::GsmHrFormat::ts101318, back) == size) {
       const auto returned = rtp::convert_gsm_hr(result, rtp::GsmHrFormat::ts101318, back);
       require(returned.has_value() && *returned == size);
       require(std::equal(payload.begin(), payload.end(), back.begin()));

@@ -30,11 +30,10 @@ void read_all(std::span<const std::byte> compound) {
     require(blocks <= rtp::kRtcpCountMax);
     require(blocks == 0 || rtp::read_report_block(*packet, blocks - 1).has_value());
     require(!rtp::read_report_block(*packet, blocks).has_value());
-    if (const auto name = rtp::read_cname(*packet)) {
-      require(name->cname.size() < packet->bytes.size());
+    if (const auto chunk = rtp::read_sdes_chunk(packet->body)) {
+      require(chunk->cname.size() < packet->bytes.size());
     }
     static_cast<void>(rtp::read_bye_source(*packet, packet->count / 2U));
-    require(rtp::read_bye_reason(*packet).size() < packet->bytes.size());
   }
   require(total + reader.rest().size() == compound.size());
 }

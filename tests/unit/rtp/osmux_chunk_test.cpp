@@ -191,26 +191,6 @@ TEST_CASE("the dummy for a peer is one silent frame of its circuit") {
   CHECK(small == Bytes(15, std::byte{0xee}));
 }
 
-TEST_CASE("what is saved counts all headers on both sides") {
-  rtp::OsmuxReceiveStatistics statistics;
-  const Bytes datagram = chunk_bytes("2d 00 07 22", 60) + chunk_bytes("4c 00 01 30", 68);
-  statistics.add_datagram(datagram.size(), rtp::kIpv4UdpBytes);
-  for (const OsmuxChunk& chunk : test::chunks_of(datagram)) {
-    statistics.add_chunk(chunk, rtp::kIpv4UdpBytes);
-  }
-  statistics.add_malformed(OsmuxMalformed::bad_type);
-  CHECK(statistics.datagrams == 1);
-  CHECK(statistics.octets == 28 + 64 + 72);
-  CHECK(statistics.chunks == 1);
-  CHECK(statistics.frames == 4);
-  CHECK(statistics.dummies == 1);
-  CHECK(statistics.plain_rtp_octets == 4 * (28 + 12 + 2 + 15));
-  CHECK(statistics.saved_octets() == 4 * 57 - 164);
-  CHECK(statistics.malformed[2] == 1);
-  statistics.add_datagram(1000, rtp::kIpv6UdpBytes);
-  CHECK(statistics.saved_octets() == 4 * 57 - 164 - 1048);
-}
-
 TEST_CASE("each circuit has a window of SSRCs of its own") {
   constexpr std::uint32_t kWindow = 0xffffff;
   CHECK(rtp::osmux_ssrc(0, 0) == 0);

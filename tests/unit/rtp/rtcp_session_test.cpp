@@ -3,6 +3,8 @@
 
 #include "rtp/rtcp_session.h"
 
+#include "tests/unit/rtp/test_packets.h"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -140,9 +142,9 @@ TEST_CASE("who sends nothing reports as a receiver under an SSRC of its own") {
   CHECK(rtp::rtcp_ssrc(packets[0]) == kOwn);
   REQUIRE(rtp::report_block_count(packets[0]) == 1);
   CHECK(rtp::read_report_block(packets[0], 0)->ssrc == kHeard);
-  REQUIRE(rtp::read_cname(packets[1]));
-  CHECK(rtp::read_cname(packets[1])->ssrc == kOwn);
-  CHECK(rtp::read_cname(packets[1])->cname == "canonical name01");
+  REQUIRE(rtp::read_sdes_chunk(packets[1].body));
+  CHECK(rtp::read_sdes_chunk(packets[1].body)->ssrc == kOwn);
+  CHECK(rtp::read_sdes_chunk(packets[1].body)->cname == "canonical name01");
 }
 
 TEST_CASE("a sender report tells what was sent, with the timestamp of its own instant") {
@@ -162,7 +164,7 @@ TEST_CASE("a sender report tells what was sent, with the timestamp of its own in
   CHECK(sender->packet_count == 10);
   CHECK(sender->octet_count == 1'600);
   CHECK(rtp::report_block_count(packets[0]) == 0);
-  CHECK(rtp::read_cname(packets[1])->ssrc == kSent);
+  CHECK(rtp::read_sdes_chunk(packets[1].body)->ssrc == kSent);
 }
 
 TEST_CASE("a repeated timestamp (telephone event) or a late packet does not set the clock anew") {
@@ -215,7 +217,7 @@ TEST_CASE("each stream of a conference has its sender report, the newest one wit
     CHECK(rtp::report_block_count(packets[i]) == 0);
   }
   for (std::uint32_t i = 0; i < RtcpSession::kStreamsMax; ++i) {
-    CHECK(rtp::read_cname(packets[RtcpSession::kStreamsMax + i])->ssrc == kSent + i);
+    CHECK(rtp::read_sdes_chunk(packets[RtcpSession::kStreamsMax + i].body)->ssrc == kSent + i);
   }
   // A stream that paused gives way to a new one.
   session.on_sent({0x99, 1, 1, 160, 8000}, kStart + 5s);
@@ -429,7 +431,7 @@ TEST_CASE("SR, RR and SDES are taken out of a compound, the rest moves together"
   const auto first = reader.next();
   REQUIRE(first);
   CHECK(rtp::read_bye_source(*first, 0) == kHeard);
-  CHECK(rtp::read_bye_reason(*first) == "first");
+  CHECK(test::bye_reason(*first) == "first");
   const auto second = reader.next();
   REQUIRE(second);
   CHECK(rtp::read_bye_source(*second, 0) == kHeard + 1);

@@ -2,11 +2,13 @@
 // Packets and random bytes for the tests of this folder. The random numbers are the same in every
 // run.
 
+#include "rtp/rtcp_packet.h"
 #include "rtp/rtp_header.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <random>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -51,6 +53,16 @@ class Random {
  private:
   std::mt19937 engine_;
 };
+
+/// The reason text of a BYE; empty if there is none.
+inline std::string bye_reason(const rtp::RtcpPacket& packet) {
+  const std::size_t at = std::size_t{packet.count} * 4;
+  if (packet.body.size() <= at) {
+    return {};
+  }
+  const auto text = packet.body.subspan(at + 1, std::to_integer<std::size_t>(packet.body[at]));
+  return {reinterpret_cast<const char*>(text.data()), text.size()};
+}
 
 /// An RTP packet: the plain header with `header`'s fields, then `payload`.
 inline Bytes rtp_packet(const rtp::RtpHeader& header, const Bytes& payload) {
