@@ -56,9 +56,20 @@ std::vector<std::uint8_t> e1_trunk_numbers(const conf::Config& config) {
 
 }  // namespace
 
+std::vector<conf::TrunkOptions> options_by_trunk(const conf::Config& config) {
+  std::vector<conf::TrunkOptions> options = {config.endpoints.options};
+  for (const conf::E1Trunk& trunk : config.e1.all_trunks()) {
+    const auto own =
+        std::ranges::find(config.e1.trunk_options, trunk.trunk, &conf::E1TrunkOptions::trunk);
+    options.push_back(own == config.e1.trunk_options.end() ? config.endpoints.options
+                                                           : own->options);
+  }
+  return options;
+}
+
 CallControl::CallControl(const CallControlParts& parts)
     : parts_(parts),
-      options_(parts.config.endpoints.options),
+      trunk_options_(options_by_trunk(parts.config)),
       notified_agent_(notified_agent(parts.config)),
       cache_(cache_options(parts.config, parts.random)),
       trunks_(parts.config.endpoints.count, e1_trunk_numbers(parts.config)),

@@ -55,6 +55,9 @@ struct CallControlParts {
   TapRegistry& taps;
 };
 
+/// The options of the virtual trunk, then those of each E1 trunk in the order of its configuration.
+[[nodiscard]] std::vector<conf::TrunkOptions> options_by_trunk(const conf::Config& config);
+
 /// The MGCP endpoint manager of the gateway (RFC 3435). Control thread only, but for counters().
 class CallControl {
  public:
@@ -82,10 +85,36 @@ class CallControl {
   /// Who hears of agents' responses to our own commands.
   void on_response(ResponseHandler handler) { response_handler_ = std::move(handler); }
 
+  // --- what an operator may do: call_control_operator.cpp
+
+  /// The configuration has become another: what it says of connections holds for those that are up
+  /// as well, addresses and ports for new ones.
+  void reconfigured();
+  /// Deletes all connections of an endpoint, 1..; nothing happens if there are none.
+  void free_endpoint(std::uint32_t number);
+  /// Returns the media of all connections of an endpoint to their senders until it is ended or a
+  /// command gives the connection a mode; false if the endpoint has no connection.
+  [[nodiscard]] bool loop_endpoint(std::uint32_t number, bool on);
+  /// Gives a connection a tap, or takes it away; refused with a reason.
+  [[nodiscard]] std::optional<mgcp::ProtocolError> tap_connection(std::uint32_t number,
+                                                                  std::string_view connection_id,
+                                                                  const mgcp::TapParameter& tap);
+  /// While draining, endpoints that are free stay so.
+  void set_draining(bool on) noexcept { draining_ = on; }
+  [[nodiscard]] bool draining() const noexcept { return draining_; }
+  /// The name of an endpoint with its domain.
+  [[nodiscard]] std::string endpoint_name(std::uint32_t number) const;
+  /// Whether the endpoint's trunk has something that carries it.
+  [[nodiscard]] bool in_service(std::uint32_t number) const noexcept;
+  /// The options of an endpoint's trunk.
+  [[nodiscard]] const conf::TrunkOptions& trunk_options(std::uint32_t number) const noexcept;
+
   [[nodiscard]] const ControlCounters& counters() const noexcept { return counters_; }
   /// Commands whose answer waits for a worker.
   [[nodiscard]] std::size_t pending() const noexcept { return pending_.size(); }
   [[nodiscard]] const Trunks& trunks() const noexcept { return trunks_; }
+  /// The lines of the E1 trunks, in their order; null: a trunk has none.
+  [[nodiscard]] const std::vector<E1Line*>& e1_lines() const noexcept { return e1_lines_; }
   [[nodiscard]] const OsmuxControl& osmux() const noexcept { return osmux_; }
 
  private:
@@ -161,7 +190,12 @@ class CallControl {
   void rsip(const mgcp::CommandLine& line, const mgcp::EndpointName& name, Reply reply);
 
   [[nodiscard]] Error admit_crcx(const mgcp::Request& request, std::uint32_t number);
-  void apply_request(const mgcp::Request& request, Connection& connection) const;
+  /// The options of the trunk that the endpoint is on.
+  [[nodiscard]] const conf::TrunkOptions& options_of(const Endpoint& endpoint) const noexcept {
+    return trunk_options_[endpoint.trunk];
+  }
+  void apply_request(const mgcp::Request& request, const conf::TrunkOptions& options,
+                     Connection& connection) const;
   /// Selects the codecs of `connection` and of its partner; `pending` keeps the partner's old one.
   static void negotiate(Endpoint& endpoint, Connection& connection, Pending& pending);
   [[nodiscard]] std::size_t connections_max(std::uint32_t number) const noexcept;
@@ -183,8 +217,8 @@ class CallControl {
   [[nodiscard]] tl::expected<LocalHost, mgcp::ProtocolError> local_host(
       const Connection& current, const Connection& next, const io::SocketAddress& agent);
   /// Marks the update of `connection` in `command` as what the call agent asked for.
-  void mark_commanded(MediaCommand& command, const mgcp::Request& request,
-                      const Connection& connection) const;
+  static void mark_commanded(MediaCommand& command, const mgcp::Request& request,
+                             const Connection& connection, const conf::TrunkOptions& options);
   /// Gives `connection` the taps that the request asks for; refused, it is as before.
   [[nodiscard]] Error apply_tap(const mgcp::Request& request, Connection& connection);
   /// Tells the worker if `now` has other taps than `before`, or its socket is elsewhere.
@@ -200,7 +234,8 @@ class CallControl {
   [[nodiscard]] std::string describe(const Endpoint& endpoint, const Connection& connection) const;
   [[nodiscard]] std::uint32_t new_connection_id(Endpoint& endpoint);
   [[nodiscard]] std::unique_ptr<RtcpReporting> make_rtcp_reporting();
-  [[nodiscard]] bool keeps_alive(const Connection& connection) const noexcept;
+  [[nodiscard]] static bool keeps_alive(const Connection& connection,
+                                        const conf::TrunkOptions& options) noexcept;
 
   /// `connection` becomes the one that is meant; it stays null if all of the endpoint are.
   [[nodiscard]] static Error check_deletion(const mgcp::Request& request, Endpoint& endpoint,
@@ -258,7 +293,6 @@ class CallControl {
   /// For a further endpoint: worker 0, where the circuits are, if there may be any.
   [[nodiscard]] std::uint32_t least_loaded_worker() const noexcept;
   [[nodiscard]] std::uint32_t take_slot(std::uint32_t worker);
-  [[nodiscard]] std::string endpoint_name(std::uint32_t number) const;
 
   /// The connections of one worker, as the control thread keeps account of them.
   struct WorkerSlots {
@@ -270,7 +304,8 @@ class CallControl {
   };
 
   CallControlParts parts_;
-  const conf::TrunkOptions& options_;
+  std::vector<conf::TrunkOptions> trunk_options_;  ///< by Endpoint::trunk
+  bool draining_ = false;
   std::optional<io::SocketAddress> notified_agent_;  ///< heard even if it may give no commands
   mgcp::TransactionCache cache_;
   Trunks trunks_;

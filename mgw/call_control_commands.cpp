@@ -83,9 +83,11 @@ void apply_description(const mgcp::SessionDescription& description, std::string_
 
 // --- what CRCX and MDCX have in common
 
-void CallControl::apply_request(const mgcp::Request& request, Connection& connection) const {
+void CallControl::apply_request(const mgcp::Request& request, const conf::TrunkOptions& options,
+                                Connection& connection) const {
   if (request.mode.state == mgcp::ModeParameter::State::known) {
     connection.mode = request.mode.mode;
+    connection.mode_before_loop.reset();
   }
   if (request.local_options && request.local_options->packetisation &&
       request.local_options->packetisation->minimum_ms != 0) {
@@ -101,8 +103,8 @@ void CallControl::apply_request(const mgcp::Request& request, Connection& connec
   if (connection.codecs.empty()) {
     connection.codecs.push_back(mgcp::default_codec());
   }
-  if (options_.force_ptime.count() > 0) {
-    connection.ptime_ms = static_cast<std::uint32_t>(options_.force_ptime.count());
+  if (options.force_ptime.count() > 0) {
+    connection.ptime_ms = static_cast<std::uint32_t>(options.force_ptime.count());
   }
 }
 
@@ -131,7 +133,7 @@ std::string CallControl::describe(const Endpoint& endpoint, const Connection& co
   const std::vector<Codec> codecs = announced_codecs(
       connection.codecs, connection.selected_codec,
       partner == nullptr ? std::span<const Codec>() : std::span<const Codec>(partner->codecs),
-      options_.sdp.single_codec);
+      options_of(endpoint).sdp.single_codec);
   const std::string id = connection.id_text();
   mgcp::SessionAnswer answer;
   answer.connection_id = id;
@@ -140,8 +142,8 @@ std::string CallControl::describe(const Endpoint& endpoint, const Connection& co
   answer.profile = connection.profile;
   answer.codecs = codecs;
   answer.ptime_ms = connection.ptime_ms;
-  answer.send_name = options_.sdp.send_name;
-  answer.send_ptime = options_.sdp.send_ptime;
+  answer.send_name = options_of(endpoint).sdp.send_name;
+  answer.send_ptime = options_of(endpoint).sdp.send_ptime;
   if (connection.direction == mgcp::MediaDirection::sendonly) {
     answer.direction = mgcp::MediaDirection::recvonly;
   } else if (connection.direction == mgcp::MediaDirection::recvonly) {
@@ -157,14 +159,15 @@ std::string CallControl::describe(const Endpoint& endpoint, const Connection& co
   return text;
 }
 
-bool CallControl::keeps_alive(const Connection& connection) const noexcept {
-  return options_.keep_alive.mode != conf::KeepAlive::Mode::off && mode_receives(connection.mode) &&
+bool CallControl::keeps_alive(const Connection& connection,
+                              const conf::TrunkOptions& options) noexcept {
+  return options.keep_alive.mode != conf::KeepAlive::Mode::off && mode_receives(connection.mode) &&
          connection.remote_port != 0;
 }
 
 void CallControl::append_updates(Endpoint& endpoint, MediaCommand& command) const {
   follow_codec(endpoint);
-  std::vector<MediaUpdate> updates = compile_endpoint(endpoint, options_);
+  std::vector<MediaUpdate> updates = compile_endpoint(endpoint, options_of(endpoint));
   const std::size_t first = endpoint.line_side != nullptr ? 1 : 0;
   for (std::size_t i = 0; i < updates.size(); ++i) {
     Connection& connection = i < first ? *endpoint.line_side : *endpoint.connections[i - first];
@@ -187,12 +190,16 @@ CallControl::Error CallControl::admit_crcx(const mgcp::Request& request, std::ui
   if (const Error error = osmux_.check_crcx(request)) {
     return error;
   }
-  if (endpoint.connections.size() >= connections_max(number) && !options_.force_realloc) {
+  if (endpoint.connections.size() >= connections_max(number) &&
+      !options_of(endpoint).force_realloc) {
     return ProtocolError{ResponseCode::connection_limit,
                          "endpoint has all connections that it may have"};
   }
+  if (draining_ && endpoint.call_id.empty()) {
+    return ProtocolError{ResponseCode::no_free_endpoint, "draining: no new calls"};
+  }
   const bool foreign_call = !endpoint.call_id.empty() && endpoint.call_id != *request.call_id;
-  if (foreign_call && !options_.force_realloc && !endpoint.ignore_call_id &&
+  if (foreign_call && !options_of(endpoint).force_realloc && !endpoint.ignore_call_id &&
       !request.ignore_call_id) {
     return ProtocolError{ResponseCode::transient_error, "endpoint is busy with another call"};
   }
@@ -237,7 +244,7 @@ void CallControl::crcx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
     return;
   }
   auto connection = std::make_unique<Connection>();
-  apply_request(*request, *connection);
+  apply_request(*request, options_of(endpoint), *connection);
   auto bound = bind_connection(*number, *request, *connection, reply.key.agent);
   if (!bound) {
     answer_error(std::move(reply), bound.error());
@@ -258,7 +265,7 @@ std::span<const std::unique_ptr<Connection>> CallControl::in_the_way(std::uint32
                                                                      const mgcp::Request& request) {
   const Endpoint& endpoint = *trunks_.find(number);
   const std::span all(endpoint.connections);
-  if (!options_.force_realloc || endpoint.call_id.empty()) {
+  if (!options_of(endpoint).force_realloc || endpoint.call_id.empty()) {
     return {};
   }
   const bool foreign_call = endpoint.call_id != *request.call_id;
@@ -331,8 +338,8 @@ void CallControl::add_connection(std::uint32_t number, const mgcp::Request& requ
   media->leg = std::move(command->updates.back().leg);
   media->entry.commanded = true;
   media->entry.new_description = request.sdp.has_value();
-  media->entry.keep_alive_now = keeps_alive(added);
-  if (parts_.config.endpoints.options.generate_rtcp) {
+  media->entry.keep_alive_now = keeps_alive(added, options_of(endpoint));
+  if (options_of(endpoint).generate_rtcp) {
     media->rtcp = make_rtcp_reporting();
   }
   media->tap = parts_.taps.make_tap(added.taps, worker, added.local);

@@ -74,7 +74,7 @@ void CallControl::modify_connection(std::uint32_t number, const mgcp::Request& r
                                     Connection& current, Reply reply) {
   Endpoint& endpoint = *trunks_.find(number);
   Connection next = current;
-  apply_request(request, next);
+  apply_request(request, options_of(endpoint), next);
   const auto host = local_host(current, next, reply.key.agent);
   if (!host) {
     answer_error(std::move(reply), host.error());
@@ -112,7 +112,7 @@ void CallControl::modify_connection(std::uint32_t number, const mgcp::Request& r
   pending.changed_from = std::make_unique<Connection>(std::exchange(current, std::move(next)));
   pending.endpoint = number;
   append_updates(endpoint, *command);
-  mark_commanded(*command, request, current);
+  mark_commanded(*command, request, current, options_of(endpoint));
   append_tap(endpoint.worker, *pending.changed_from, current, *command);
   const std::string description = describe(endpoint, current);
   mgcp::Response response;

@@ -43,7 +43,7 @@ void CallControl::append_tap(std::uint32_t worker, const Connection& before, con
 }
 
 void CallControl::mark_commanded(MediaCommand& command, const mgcp::Request& request,
-                                 const Connection& connection) const {
+                                 const Connection& connection, const conf::TrunkOptions& options) {
   using State = mgcp::TapParameter::State;
   const bool only_tap = request.tap.state != State::absent && !request.sdp &&
                         !request.local_options &&
@@ -55,7 +55,7 @@ void CallControl::mark_commanded(MediaCommand& command, const mgcp::Request& req
     if (update.slot == connection.slot) {
       update.entry.commanded = true;
       update.entry.new_description = request.sdp.has_value();
-      update.entry.keep_alive_now = keeps_alive(connection);
+      update.entry.keep_alive_now = keeps_alive(connection, options);
     }
   }
 }

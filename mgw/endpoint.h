@@ -37,6 +37,8 @@ struct Connection {
   std::uint32_t id = 0;    ///< random, not 0, unique in its endpoint
   std::uint32_t slot = 0;  ///< its number at the worker
   mgcp::ConnectionMode mode = mgcp::ConnectionMode::inactive;
+  /// While an operator has the connection looped: the mode that it comes back to.
+  std::optional<mgcp::ConnectionMode> mode_before_loop;
   std::vector<mgcp::Codec> codecs;  ///< in the peer's order; never empty once set up
   std::size_t selected_codec = 0;   ///< index in `codecs`
   std::uint32_t ptime_ms = 20;      ///< 0 = any
@@ -80,6 +82,7 @@ inline constexpr std::size_t kConnectionsPerEndpointMax = 256;
 struct Endpoint {
   std::string call_id;
   bool ignore_call_id = false;  ///< X-Osmo-IGN: C was given for this call
+  std::uint8_t trunk = 0;       ///< 0: the virtual one; else 1 + its position among the E1 trunks
   std::uint32_t worker = 0;     ///< where its connections live, once it is in use
   std::vector<std::unique_ptr<Connection>> connections;  ///< oldest first
   /// The other side of an E1 endpoint that is in use: the sub-slot, which the call agent does not

@@ -2,7 +2,9 @@
 
 #include "io/log.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <iterator>
 
 namespace mgw {
 
@@ -26,14 +28,18 @@ std::optional<SocketAddress> configured(const std::string& text) {
 }  // namespace
 
 LocalMedia::LocalMedia(const conf::Config& config, io::SocketFactory& factory)
-    : options_(config.rtp),
-      io_options_(config.io),
-      factory_(factory),
-      bind_ipv4_(configured(config.rtp.bind)),
-      bind_ipv6_(configured(config.rtp.bind_v6)),
-      advertise_ipv4_(configured(config.rtp.advertise)),
-      advertise_ipv6_(configured(config.rtp.advertise_v6)),
-      mgcp_bind_(configured(config.mgcp.bind)) {
+    : options_(config.rtp), io_options_(config.io), factory_(factory) {
+  take_addresses(config);
+}
+
+void LocalMedia::take_addresses(const conf::Config& config) {
+  bind_ipv4_ = configured(config.rtp.bind);
+  bind_ipv6_ = configured(config.rtp.bind_v6);
+  advertise_ipv4_ = configured(config.rtp.advertise);
+  advertise_ipv6_ = configured(config.rtp.advertise_v6);
+  mgcp_bind_ = configured(config.mgcp.bind);
+  port_min_ = config.rtp.port_min;
+  port_max_ = config.rtp.port_max;
   // So that the number of ports shows before the first call.
   for (const AddressFamily family : {AddressFamily::ipv4, AddressFamily::ipv6}) {
     const auto& own = family == AddressFamily::ipv4 ? bind_ipv4_ : bind_ipv6_;
@@ -42,6 +48,15 @@ LocalMedia::LocalMedia(const conf::Config& config, io::SocketFactory& factory)
       static_cast<void>(pool_for(*host));
     }
   }
+}
+
+void LocalMedia::reconfigured(const conf::Config& config) {
+  std::erase_if(former_pools_, [](const HostPorts& ports) { return ports.pool->used() == 0; });
+  if (config.rtp.port_min != port_min_ || config.rtp.port_max != port_max_) {
+    std::ranges::move(pools_, std::back_inserter(former_pools_));
+    pools_.clear();
+  }
+  take_addresses(config);
 }
 
 tl::expected<LocalHost, ProtocolError> LocalMedia::choose(const SocketAddress& remote,
@@ -182,8 +197,10 @@ std::size_t LocalMedia::ports_total() const noexcept {
 
 std::size_t LocalMedia::ports_used() const noexcept {
   std::size_t sum = 0;
-  for (const HostPorts& ports : pools_) {
-    sum += ports.pool->used();
+  for (const auto* pools : {&pools_, &former_pools_}) {
+    for (const HostPorts& ports : *pools) {
+      sum += ports.pool->used();
+    }
   }
   return sum;
 }

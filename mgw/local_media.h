@@ -37,6 +37,9 @@ class LocalMedia {
   /// Both must outlive it. Addresses in the configuration have been checked when it was loaded.
   LocalMedia(const conf::Config& config, io::SocketFactory& factory);
 
+  /// The configuration has become another: new legs go by it, those that are up keep their ports.
+  void reconfigured(const conf::Config& config);
+
   /// The local address towards `remote` (family none = not known yet) for a leg set up by `agent`.
   /// Refused with 505 if there is none of that family, or no way there where the way decides.
   [[nodiscard]] tl::expected<LocalHost, mgcp::ProtocolError> choose(const io::SocketAddress& remote,
@@ -62,6 +65,7 @@ class LocalMedia {
   [[nodiscard]] std::optional<io::SocketAddress> host_for(io::AddressFamily family,
                                                           const io::SocketAddress& remote,
                                                           const io::SocketAddress& agent);
+  void take_addresses(const conf::Config& config);
   [[nodiscard]] PortPool* pool_for(const io::SocketAddress& host);
   /// True at most once per interval: a call agent that keeps trying does not fill the log.
   [[nodiscard]] bool may_warn(io::TimePoint now) noexcept;
@@ -76,6 +80,9 @@ class LocalMedia {
   std::optional<io::SocketAddress> advertise_ipv6_;
   std::optional<io::SocketAddress> mgcp_bind_;
   std::vector<HostPorts> pools_;
+  std::vector<HostPorts> former_pools_;  // of an earlier port range, until the last leg is gone
+  std::uint16_t port_min_ = 0;           // of pools_
+  std::uint16_t port_max_ = 0;
   std::uint64_t exhausted_ = 0;
   io::TimePoint next_warning_{};
 };

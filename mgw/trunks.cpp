@@ -28,6 +28,10 @@ Trunks::Trunks(std::uint32_t virtual_endpoints, std::span<const std::uint8_t> e1
   }
   for (std::size_t i = 0; i < endpoints_.size(); ++i) {
     used_.erase(i);
+    if (i >= virtual_endpoints) {
+      endpoints_[i].trunk =
+          static_cast<std::uint8_t>(1 + (i - virtual_endpoints) / kE1EndpointsPerTrunk);
+    }
   }
 }
 
@@ -92,6 +96,10 @@ std::optional<mgcp::E1Subslot> Trunks::subslot_of(std::uint32_t number) const no
 }
 
 Endpoint* Trunks::find(std::uint32_t number) noexcept {
+  return number >= 1 && number <= endpoints_.size() ? &endpoints_[number - 1] : nullptr;
+}
+
+const Endpoint* Trunks::find(std::uint32_t number) const noexcept {
   return number >= 1 && number <= endpoints_.size() ? &endpoints_[number - 1] : nullptr;
 }
 

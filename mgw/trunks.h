@@ -46,6 +46,7 @@ class Trunks {
 
   /// Null if there is none of that number.
   [[nodiscard]] Endpoint* find(std::uint32_t number) noexcept;
+  [[nodiscard]] const Endpoint* find(std::uint32_t number) const noexcept;
   /// The lowest-numbered free endpoint of the virtual trunk.
   [[nodiscard]] std::optional<std::uint32_t> lowest_free() const noexcept;
   /// The lowest-numbered free endpoint of a range that shares no bit with one in use.

@@ -69,6 +69,13 @@ class SimWorld {
   /// destructor; a second call does nothing.
   void finish();
 
+  /// Puts another configuration into force, as an operator does.
+  void reconfigure(const conf::Config& config) {
+    config_ = config;
+    control_->reconfigured();
+  }
+  [[nodiscard]] const conf::Config& config() const noexcept { return config_; }
+
   [[nodiscard]] io::SimNetwork& network() noexcept { return network_; }
   [[nodiscard]] io::SimClock& clock() noexcept { return clock_; }
   [[nodiscard]] io::SimRandom& random() noexcept { return random_; }

@@ -1,0 +1,93 @@
+// What an operator may do with endpoints and connections, beside the call agent (VTY, CTRL).
+
+#include "mgw/call_control.h"
+
+#include <memory>
+#include <utility>
+
+namespace mgw {
+
+using mgcp::ProtocolError;
+using mgcp::ResponseCode;
+
+void CallControl::reconfigured() {
+  trunk_options_ = options_by_trunk(parts_.config);
+  local_media_.reconfigured(parts_.config);
+  osmux_.reconfigured();
+  std::vector<std::unique_ptr<MediaCommand>> commands(workers_.size());
+  for (auto number = trunks_.next_used(1); number; number = trunks_.next_used(*number + 1)) {
+    Endpoint& endpoint = *trunks_.find(*number);
+    if (endpoint.connections.empty()) {
+      continue;
+    }
+    auto& command = commands[endpoint.worker];
+    if (command == nullptr) {
+      command = std::make_unique<MediaCommand>();
+    }
+    append_updates(endpoint, *command);
+  }
+  submit_removals(std::move(commands), Pending());
+  flush();
+}
+
+void CallControl::free_endpoint(std::uint32_t number) {
+  remove_calls({number, number}, std::nullopt, Pending());
+  flush();
+}
+
+bool CallControl::loop_endpoint(std::uint32_t number, bool on) {
+  Endpoint& endpoint = *trunks_.find(number);
+  if (endpoint.connections.empty()) {
+    return false;
+  }
+  for (const auto& connection : endpoint.connections) {
+    if (on && !connection->mode_before_loop) {
+      connection->mode_before_loop =
+          std::exchange(connection->mode, mgcp::ConnectionMode::loopback);
+    } else if (!on && connection->mode_before_loop) {
+      connection->mode = *std::exchange(connection->mode_before_loop, std::nullopt);
+    }
+  }
+  auto command = std::make_unique<MediaCommand>();
+  append_updates(endpoint, *command);
+  submit(endpoint.worker, std::move(command), Pending());
+  flush();
+  return true;
+}
+
+std::optional<ProtocolError> CallControl::tap_connection(std::uint32_t number,
+                                                         std::string_view connection_id,
+                                                         const mgcp::TapParameter& tap) {
+  Endpoint& endpoint = *trunks_.find(number);
+  const auto id = connection_number(connection_id);
+  Connection* connection = id ? endpoint.find(*id) : nullptr;
+  if (connection == nullptr) {
+    return ProtocolError{ResponseCode::incorrect_connection_id, "connection unknown"};
+  }
+  if (is_rebinding(*connection)) {
+    return ProtocolError{ResponseCode::transient_error, "a change is under way"};
+  }
+  mgcp::Request request;
+  request.tap = tap;
+  const Connection before = *connection;
+  if (const Error error = apply_tap(request, *connection)) {
+    return error;
+  }
+  auto command = std::make_unique<MediaCommand>();
+  append_tap(endpoint.worker, before, *connection, *command);
+  submit(endpoint.worker, std::move(command), Pending());
+  flush();
+  return std::nullopt;
+}
+
+bool CallControl::in_service(std::uint32_t number) const noexcept {
+  const auto trunk = trunks_.e1_trunk_of(number);
+  return !trunk || e1_lines_[*trunk] != nullptr;
+}
+
+const conf::TrunkOptions& CallControl::trunk_options(std::uint32_t number) const noexcept {
+  const auto trunk = trunks_.e1_trunk_of(number);
+  return trunk_options_[trunk ? *trunk + 1 : 0];
+}
+
+}  // namespace mgw
