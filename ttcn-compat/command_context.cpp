@@ -6,6 +6,7 @@ namespace ttcn_compat {
 
 CommandResult CommandContext::run(const CommandMatch& match) {
   MGW_ASSERT(match.kind == MatchKind::complete);
+  command_ = match.command;
   arguments_ = match.arguments;
   negated_ = match.negated;
   path_.leave_to_node(match.node);
@@ -33,6 +34,18 @@ CommandResult CommandContext::hand_over() {
 
 std::string_view CommandContext::argument(std::size_t index) const {
   return index < arguments_.size() ? arguments_[index] : std::string_view{};
+}
+
+std::string CommandContext::keywords() const {
+  std::string words(negated_ ? "no" : "");
+  for (const Element& element : parse_command_text(command_->text, {})) {
+    if (element.is_argument) {
+      break;
+    }
+    words += words.empty() ? "" : " ";
+    words += element.alternatives[0].text;
+  }
+  return words;
 }
 
 std::uint64_t CommandContext::number(std::size_t index) const {

@@ -6,6 +6,7 @@
 #include "ttcn-compat/command_tree.h"
 #include "ttcn-compat/gateway_access.h"
 #include "ttcn-compat/node_path.h"
+#include "ttcn-compat/operator_services.h"
 
 #include <fmt/format.h>
 
@@ -88,6 +89,7 @@ struct FileReading {
 struct SessionWork {
   GatewayAccess& gateway;  ///< a copy of its configuration is edited and handed over
   SessionControl& session;
+  OperatorServices& services;
 };
 
 /// One execution of one command.
@@ -101,7 +103,8 @@ class CommandContext {
         path_(path),
         output_(output),
         gateway_(&work.gateway),
-        session_(&work.session) {}
+        session_(&work.session),
+        services_(&work.services) {}
 
   /// Runs what `match` (complete) means; a configuration that it edited is handed to the gateway.
   [[nodiscard]] CommandResult run(const CommandMatch& match);
@@ -113,6 +116,8 @@ class CommandContext {
   [[nodiscard]] bool has(std::size_t index) const { return !argument(index).empty(); }
   /// Argument `index`, which is a number of the command's text.
   [[nodiscard]] std::uint64_t number(std::size_t index) const;
+  /// The keywords at the beginning of the command, "sdp audio-payload number".
+  [[nodiscard]] std::string keywords() const;
   /// Whether it is the form with `no`.
   [[nodiscard]] bool negated() const noexcept { return negated_; }
 
@@ -128,9 +133,10 @@ class CommandContext {
   /// The configuration, for reading and for changing.
   [[nodiscard]] const conf::Config& config() const;
   [[nodiscard]] conf::Config& edit();
-  /// The gateway and the session; null while a file is read.
+  /// The gateway, the session and what is around them; null while a file is read.
   [[nodiscard]] GatewayAccess* gateway() noexcept { return gateway_; }
   [[nodiscard]] SessionControl* session() noexcept { return session_; }
+  [[nodiscard]] OperatorServices* services() noexcept { return services_; }
 
  private:
   [[nodiscard]] CommandResult hand_over();
@@ -141,7 +147,9 @@ class CommandContext {
   conf::Config* file_config_ = nullptr;
   GatewayAccess* gateway_ = nullptr;
   SessionControl* session_ = nullptr;
+  OperatorServices* services_ = nullptr;
   std::optional<conf::Config> edited_;
+  const Command* command_ = nullptr;
   std::vector<std::string_view> arguments_;
   bool negated_ = false;
   OutputGenerator generator_;

@@ -51,9 +51,13 @@ bool same_secret(std::string_view given, std::string_view wanted) noexcept {
 
 }  // namespace
 
-VtySession::VtySession(const CommandTree& tree, GatewayAccess& gateway,
+VtySession::VtySession(const CommandTree& tree, GatewayAccess& gateway, OperatorServices& services,
                        const VtySessionOptions& options, std::string peer)
-    : tree_(tree), gateway_(gateway), options_(options), peer_(std::move(peer)) {
+    : tree_(tree),
+      gateway_(gateway),
+      services_(services),
+      options_(options),
+      peer_(std::move(peer)) {
   const conf::VtyOptions& vty = gateway.config().vty;
   append(options.banner);
   output_ += kTelnetGreeting;
@@ -199,7 +203,7 @@ void VtySession::check_password(const std::string& password) {
 void VtySession::execute(std::string_view line) {
   const CommandMatch match = tree_.match(path_.current(), line, Spelling::abbreviated);
   if (match.kind == MatchKind::complete) {
-    CommandContext context(tree_, path_, text_, SessionWork{gateway_, *this});
+    CommandContext context(tree_, path_, text_, SessionWork{gateway_, *this, services_});
     // What failed has said why in its output, which is all that a person needs.
     static_cast<void>(context.run(match));
     generator_ = context.take_generator();

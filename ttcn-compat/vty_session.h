@@ -28,11 +28,17 @@ inline constexpr std::size_t kSessionInputBytesMax = 4096;
 /// Wrong passwords before the session ends.
 inline constexpr int kPasswordTriesMax = 3;
 
+/// What scripts and people see first; any text will do for both.
+inline constexpr std::string_view kVtyBanner =
+    "Welcome to the OsmoMGW VTY interface\n"
+    "\n"
+    "This is mgw, a media gateway that takes osmo-mgw's place. Type '?' for help.\n";
+
 /// What is the same for all sessions of a server.
 struct VtySessionOptions {
-  std::string name = "OsmoMGW";  ///< before each prompt
-  std::string banner;            ///< lines end with '\n'
-  std::string version;           ///< for `show version`; lines end with '\n'
+  std::string name = "OsmoMGW";                  ///< before each prompt
+  std::string banner = std::string(kVtyBanner);  ///< lines end with '\n'
+  std::string version;                           ///< for `show version`; lines end with '\n'
   /// The peers of the other sessions, for `who`; may be empty.
   std::function<std::vector<std::string>()> other_peers;
 };
@@ -42,8 +48,8 @@ class VtySession final : private SessionControl {
  public:
   /// Everything given must outlive the session. Banner and first prompt, or the question for the
   /// password, are ready at once.
-  VtySession(const CommandTree& tree, GatewayAccess& gateway, const VtySessionOptions& options,
-             std::string peer);
+  VtySession(const CommandTree& tree, GatewayAccess& gateway, OperatorServices& services,
+             const VtySessionOptions& options, std::string peer);
 
   /// What the peer sent, at most kSessionInputBytesMax bytes. Only while wants_input().
   void receive(std::string_view bytes);
@@ -93,6 +99,7 @@ class VtySession final : private SessionControl {
 
   const CommandTree& tree_;
   GatewayAccess& gateway_;
+  OperatorServices& services_;
   const VtySessionOptions& options_;
   std::string peer_;
   VtyTerminal terminal_;

@@ -2,8 +2,8 @@
 // that is the same when it is written and read again.
 
 #include "ttcn-compat/command_tables.h"
-#include "ttcn-compat/configuration_reader.h"
 #include "ttcn-compat/configuration_text.h"
+#include "ttcn-compat/osmo_configuration.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text(data, data + size);
   const ttcn_compat::CommandTree& tree = ttcn_compat::command_tree();
   conf::Config config;
-  const auto remarks = ttcn_compat::read_configuration(tree, text, config);
+  const auto remarks = ttcn_compat::read_osmo_configuration(text, config);
   if (!remarks) {
     if (remarks.error().line == 0 || remarks.error().message.empty()) {
       std::abort();
@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const std::string written = ttcn_compat::write_configuration(tree, config);
   conf::Config again;
-  if (!ttcn_compat::read_configuration(tree, written, again) || again != config) {
+  if (!ttcn_compat::read_osmo_configuration(written, again) || again != config) {
     std::abort();
   }
   return 0;

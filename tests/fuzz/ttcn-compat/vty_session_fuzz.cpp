@@ -2,6 +2,7 @@
 // them it answers a command, unless it was left.
 
 #include "tests/unit/ttcn-compat/fake_gateway.h"
+#include "tests/unit/ttcn-compat/fake_services.h"
 #include "ttcn-compat/command_tables.h"
 #include "ttcn-compat/vty_session.h"
 
@@ -14,8 +15,9 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   ttcn_compat::test::FakeGateway gateway;
   gateway.all_trunks.push_back(ttcn_compat::test::virtual_trunk(3));
+  ttcn_compat::test::FakeServices services;
   const ttcn_compat::VtySessionOptions options;
-  ttcn_compat::VtySession session(ttcn_compat::command_tree(), gateway, options, "peer");
+  ttcn_compat::VtySession session(ttcn_compat::command_tree(), gateway, services, options, "peer");
   const std::string typed(data, data + size);
   // The first byte says how much is sent at once and how often the peer reads.
   const std::size_t piece = size == 0 ? 1 : 1 + data[0];

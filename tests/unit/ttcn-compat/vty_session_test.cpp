@@ -2,7 +2,7 @@
 
 #include "ttcn-compat/vty_session.h"
 
-#include "tests/unit/ttcn-compat/fake_gateway.h"
+#include "tests/unit/ttcn-compat/vty_peer.h"
 #include "ttcn-compat/command_tables.h"
 #include "ttcn-compat/generic_commands.h"
 
@@ -15,6 +15,7 @@
 #include <string>
 
 using namespace ttcn_compat;
+using test::prompt;
 
 namespace {
 
@@ -66,45 +67,16 @@ const CommandTree& tree() {
   return tree;
 }
 
-/// A session and its peer, who reads everything at once unless told otherwise.
-struct Peer {
-  test::FakeGateway gateway;
-  VtySessionOptions options{
-      .name = "OsmoMGW", .banner = "Hello\n", .version = "mgw\n", .other_peers = {}};
-  std::unique_ptr<VtySession> session;
-
-  /// Connects, and throws away the greeting.
-  explicit Peer(const CommandTree& commands = tree()) {
-    gateway.all_trunks.push_back(test::virtual_trunk(3));
-    connect(commands);
-    read();
-  }
-  void connect(const CommandTree& commands) {
-    session = std::make_unique<VtySession>(commands, gateway, options, "127.0.0.1:40000");
-  }
-  std::string read() {
-    std::string all;
-    for (std::string part = session->take_output(); !part.empty(); part = session->take_output()) {
-      all += part;
-      session->on_sent();
-    }
-    return all;
-  }
-  std::string type(std::string_view text) {
-    session->receive(text);
-    return read();
-  }
+/// Has the commands of this file.
+struct Peer : test::VtyPeer {
+  Peer() : VtyPeer(tree()) {}
 };
-
-std::string prompt(std::string_view node) {
-  return "OsmoMGW" + std::string(node) + " ";
-}
 
 }  // namespace
 
 TEST_CASE("a session begins with the banner, the telnet negotiation and a prompt, in one send") {
   Peer peer;
-  peer.connect(tree());
+  peer.connect();
   CHECK(peer.session->take_output() ==
         "Hello\r\n\xff\xfb\x01\xff\xfb\x03\xff\xfe\x22\xff\xfd\x1fOsmoMGW> ");
 }
@@ -327,20 +299,20 @@ TEST_CASE("with login a session asks for the password, which is not shown") {
   Peer peer;
   peer.gateway.configuration.vty.login = true;
   peer.gateway.configuration.vty.password = "secret?";
-  peer.connect(tree());
+  peer.connect();
   CHECK(peer.read().ends_with("\x1fPassword: "));
   CHECK(peer.type("enable\n") == "\r\nPassword: ");
   CHECK(peer.type("secrex\x7ft?\n") == "\r\n" + prompt(">"));
   CHECK(peer.type("show history\n") == "show history\r\n  show history\r\n" + prompt(">"));
 
-  peer.connect(tree());
+  peer.connect();
   peer.read();
   CHECK(peer.type("a\nb\nc\nsecret?\n") ==
         "\r\nPassword: \r\nPassword: \r\n% Wrong password, too often.\r\n");
   CHECK(peer.session->is_over());
 
   peer.gateway.configuration.vty.password.clear();
-  peer.connect(tree());
+  peer.connect();
   CHECK(peer.read().find("nobody gets in") != std::string::npos);
   CHECK(peer.session->is_over());
 }
@@ -376,7 +348,7 @@ TEST_CASE("ten thousand random command lines harm nobody") {
       }
     }
   }
-  Peer peer(command_tree());
+  test::VtyPeer peer(command_tree());
   for (int i = 0; i < 10000; ++i) {
     std::string line;
     for (std::size_t count = below(6); count > 0; --count) {
@@ -390,7 +362,7 @@ TEST_CASE("ten thousand random command lines harm nobody") {
     }
     peer.type(line + "\n");
     if (peer.session->is_over()) {
-      peer.connect(command_tree());
+      peer.connect();
       peer.read();
     }
     if (below(20) == 0) {
@@ -400,7 +372,7 @@ TEST_CASE("ten thousand random command lines harm nobody") {
       peer.type("configure terminal\nmgcp\n");
     }
   }
-  peer.connect(command_tree());
+  peer.connect();
   peer.read();
   CHECK(peer.type("enable\n") == "enable\r\n" + prompt("#"));
 }
