@@ -176,7 +176,7 @@ void AsioFront::send(const io::SocketAddress& agent, std::string_view datagram) 
   if (::sendto(loop_->socket.native_handle(), datagram.data(), datagram.size(),
                MSG_DONTWAIT | MSG_NOSIGNAL, agent.kernel_address(), agent.kernel_size()) < 0 &&
       errno != ECONNREFUSED) {
-    io::log(io::LogLevel::info, "mgcp", "answer to {} not sent: {}", agent.text(),
+    io::log(io::LogLevel::info, io::LogCategory::lmgcp, "answer to {} not sent: {}", agent.text(),
             std::error_code(errno, std::generic_category()).message());
   }
 }

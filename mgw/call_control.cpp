@@ -25,6 +25,7 @@ std::optional<std::uint32_t> average_latency_ms(const ConnectionCounters& counte
       std::chrono::round<std::chrono::milliseconds>(*round_trip / 2).count());
 }
 
+using io::LogCategory;
 using io::LogLevel;
 using mgcp::ProtocolError;
 using mgcp::ResponseCode;
@@ -169,7 +170,9 @@ void CallControl::on_command(const io::SocketAddress& agent, const mgcp::Command
       if (group) {
         ++group->open;
       }
+      subject_ = {line.endpoint, {}, {}, line.transaction_id};
       execute(line, Reply{key, line.verb, now, group, true});
+      subject_ = {};
       return;
     case mgcp::TransactionCache::State::done:
       counters_.repeated.add();
@@ -238,6 +241,10 @@ void CallControl::execute(const mgcp::CommandLine& line, Reply reply) {
 tl::expected<mgcp::Request, ProtocolError> CallControl::read_parameters(
     const mgcp::CommandLine& line, const Reply& reply) {
   auto request = mgcp::parse_parameters(line);
+  if (request) {
+    subject_.call = request->call_id.value_or("");
+    subject_.connection = request->connection_id.value_or("");
+  }
   if (request && !request->acknowledged.empty()) {
     cache_.acknowledge(reply.key.agent, request->acknowledged);
   }
@@ -285,10 +292,7 @@ void CallControl::answer(Reply&& reply, ResponseCode code, std::string_view text
 void CallControl::answer_error(Reply&& reply, const ProtocolError& error) {
   answer_.clear();
   mgcp::write_error(answer_, reply.key.transaction_id, error);
-  io::log(LogLevel::info, "mgcp", "refused verb={} trans={} agent={} code={} reason=\"{}\"",
-          mgcp::to_text(reply.verb), reply.key.transaction_id, reply.key.agent.text(),
-          mgcp::number(error.code),
-          error.reason.empty() ? mgcp::default_reason(error.code) : error.reason);
+  log_refused(reply, error);
   answer(std::move(reply), error.code, answer_);
 }
 
@@ -384,21 +388,24 @@ void CallControl::on_media_event(std::uint32_t worker, MediaEvent&& event) {
       return;
     }
     noted = is_payload_fault(event.cause);
-    io::log(LogLevel::notice, "rtp", "dropped packets={} cause={} endpoint={} conn={:08X} call={}",
-            event.count, to_string(event.cause), endpoint_name(number), id, endpoint->call_id);
+    io::log(LogLevel::notice, LogCategory::rtp,
+            {{"endpoint", endpoint_name(number)},
+             {"conn", concerned.id_text()},
+             {"call", endpoint->call_id},
+             {"packets", event.count},
+             {"cause", to_string(event.cause)}},
+            "dropped");
     return;
   }
   if (event.kind == MediaEvent::Kind::leg_failed) {
-    io::log(LogLevel::notice, "rtp",
-            "peer does not answer the IuUP initialisation endpoint={} conn={:08X} call={}",
-            endpoint_name(number), id, endpoint->call_id);
+    log_connection(LogLevel::notice, LogCategory::liuup, number, id,
+                   "peer does not answer the IuUP initialisation");
     return;
   }
   if (pending_.contains(endpoint->find(id)->last_command)) {
     return;  // an MDCX crossed with the timeout and begins a new time limit
   }
-  io::log(LogLevel::notice, "rtp", "connection timed out endpoint={} conn={:08X} call={}",
-          endpoint_name(number), id, endpoint->call_id);
+  log_connection(LogLevel::notice, LogCategory::rtp, number, id, "connection timed out");
   std::vector<std::unique_ptr<MediaCommand>> commands(workers_.size());
   commands[worker] = std::make_unique<MediaCommand>();
   Pending pending;
@@ -411,16 +418,12 @@ void CallControl::finish(Pending& pending) {
   if (pending.error == 0) {
     give_back(pending.remains);
   } else {
-    io::log(LogLevel::error, "rtp", "a worker could not take over sockets: {}",
-            std::error_code(pending.error, std::generic_category()).message());
     if (pending.opens_osmux) {
       osmux_.device_failed();
     }
+    const PendingSubject subject = subject_of(pending);
     undo(pending);
-    if (pending.reply) {
-      answer_error(std::move(*pending.reply),
-                   {ResponseCode::endpoint_unknown, "RTP sockets could not be set up"});
-    }
+    fail(pending, subject);
     return;
   }
   if (!pending.reply) {

@@ -5,6 +5,7 @@
 // simulation.
 
 #include "conf/config.h"
+#include "io/log.h"
 #include "io/socket_factory.h"
 #include "io/time.h"
 #include "mgcp/parser.h"
@@ -164,6 +165,25 @@ class CallControl {
     std::optional<ConnectionCounters> counters;
     std::optional<rtp::StreamList> streams;  ///< Kind::audit
   };
+  /// What the command under way is about, as the call agent wrote it; for log lines. Views into its
+  /// datagram, set while it is executed.
+  struct Subject {
+    std::string_view endpoint;
+    std::string_view call;
+    std::string_view connection;
+    mgcp::TransactionId transaction = mgcp::kNoTransactionId;
+  };
+  /// The same for a command that has waited for its worker.
+  struct PendingSubject {
+    std::string endpoint;
+    std::string call;
+    std::string connection;
+  };
+  /// A field of a log line that is made into text only if the line is wanted.
+  struct AddressField {
+    const char* key;
+    io::SocketAddress address;  ///< family none: left out
+  };
   using Error = std::optional<mgcp::ProtocolError>;
 
   void on_message(const io::SocketAddress& agent, std::string_view message,
@@ -283,6 +303,14 @@ class CallControl {
 
   void answer(Reply&& reply, mgcp::ResponseCode code, std::string_view text);
   void answer_error(Reply&& reply, const mgcp::ProtocolError& error);
+  /// Log lines. What the command under way is about is in them, as far as it is known.
+  void log_refused(const Reply& reply, const mgcp::ProtocolError& error) const;
+  void log_connection(io::LogAt at, io::LogCategory category, std::uint32_t number,
+                      std::uint32_t id, std::string_view words, const AddressField& address = {});
+  /// What a command that a worker could not carry out is about.
+  [[nodiscard]] PendingSubject subject_of(const Pending& pending);
+  /// Tells log and call agent of that.
+  void fail(Pending& pending, const PendingSubject& subject);
   void answer_ok(Reply&& reply);
   void deliver(const std::shared_ptr<ReplyGroup>& group, const io::SocketAddress& agent,
                std::string_view text);
@@ -316,6 +344,7 @@ class CallControl {
   std::unordered_map<std::uint64_t, Pending> pending_;
   std::uint64_t next_ticket_ = 1;
   std::string answer_;  // scratch space, keeps its capacity
+  Subject subject_;
   ResponseHandler response_handler_;
   ControlCounters counters_;
 };

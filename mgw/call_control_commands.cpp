@@ -17,6 +17,7 @@ namespace mgw {
 
 namespace {
 
+using io::LogCategory;
 using io::LogLevel;
 using mgcp::Codec;
 using mgcp::ProtocolError;
@@ -352,9 +353,8 @@ void CallControl::add_connection(std::uint32_t number, const mgcp::Request& requ
       {worker, added.slot, added.ports, added.local.port(), circuit_number(added)});
   pending.endpoint = number;
   pending.created = added.id;
-  io::log(LogLevel::info, "mgcp",
-          "connection created endpoint={} conn={} call={} trans={} local={}", name, id,
-          endpoint.call_id, reply.key.transaction_id, added.local.text());
+  log_connection(LogLevel::info, LogCategory::lmgcp, number, added.id, "connection created",
+                 {"local", added.local});
   pending.reply = std::move(reply);
   submit(worker, std::move(command), std::move(pending));
 }
@@ -383,8 +383,7 @@ void CallControl::detach_connection(std::uint32_t number, std::uint32_t id, Medi
   Endpoint& endpoint = *trunks_.find(number);
   const Connection* connection = endpoint.find(id);
   MGW_ASSERT(connection != nullptr);
-  io::log(LogLevel::info, "mgcp", "connection deleted endpoint={} conn={} call={}",
-          endpoint_name(number), connection->id_text(), endpoint.call_id);
+  log_connection(LogLevel::info, LogCategory::lmgcp, number, id, "connection deleted");
   command.removals.push_back(connection->slot);
   workers_[endpoint.worker].owners[connection->slot] = {0, 0};
   pending.remains.push_back({endpoint.worker, connection->slot, connection->ports,

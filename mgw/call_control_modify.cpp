@@ -122,10 +122,8 @@ void CallControl::modify_connection(std::uint32_t number, const mgcp::Request& r
   const std::vector<std::string> taps = tap_texts(current.taps);
   append_tap_texts(request, taps, response);
   mgcp::write_response(pending.text, response);
-  io::log(io::LogLevel::info, "mgcp",
-          "connection modified endpoint={} conn={} call={} trans={} remote={}",
-          endpoint_name(number), current.id_text(), endpoint.call_id, reply.key.transaction_id,
-          current.remote_rtp().text());
+  log_connection(io::LogLevel::info, io::LogCategory::lmgcp, number, current.id,
+                 "connection modified", {"remote", current.remote_rtp()});
   pending.reply = std::move(reply);
   current.last_command = submit(endpoint.worker, std::move(command), std::move(pending));
 }

@@ -19,8 +19,13 @@ CallControl::Error CallControl::apply_tap(const mgcp::Request& request, Connecti
     taps = std::move(*applied);
   }
   if (taps != connection.taps) {
-    io::log(io::LogLevel::notice, "tap", "tapped conn={} to=\"{}\"", connection.id_text(),
-            fmt::join(tap_texts(taps), ", "));
+    io::log(io::LogLevel::notice, io::LogCategory::rtp,
+            {{"endpoint", subject_.endpoint},
+             {"conn", connection.id_text()},
+             {"call", subject_.call},
+             {"trans", request.transaction_id},
+             {"to", fmt::format("{}", fmt::join(tap_texts(taps), ", "))}},
+            "tapped");
   }
   connection.taps = std::move(taps);
   return std::nullopt;

@@ -17,6 +17,7 @@ namespace mgw {
 
 namespace {
 
+using io::LogCategory;
 using io::LogLevel;
 
 /// How often the queues are looked at while files are open: often enough that no queue runs full,
@@ -178,8 +179,9 @@ void CaptureWriter::append(const TapRecord& record) {
   }
   File& file = *found;
   if (file.bytes + record.captured + kPcapPacketOverheadBytes > file_max_bytes_) {
-    io::log(LogLevel::notice, "tap", "capture full file={} packets={} bytes={}", file.path,
-            file.packets, file.bytes);
+    io::log(LogLevel::notice, LogCategory::rtp,
+            {{"file", file.path}, {"packets", file.packets}, {"bytes", file.bytes}},
+            "capture full");
     write_waiting(file);
     end(file);
     return;
@@ -202,7 +204,8 @@ void CaptureWriter::append(const TapRecord& record) {
 
 void CaptureWriter::write_waiting(File& file) {
   if (file.descriptor >= 0 && !write_all(file.descriptor, file.waiting)) {
-    io::log(LogLevel::error, "tap", "capture ends, it can't be written: file={}: {}", file.path,
+    io::log(LogLevel::error, LogCategory::rtp, {{"file", file.path}},
+            "capture ends, it can't be written: {}",
             std::error_code(errno, std::generic_category()).message());
     end(file);
   }
@@ -224,8 +227,9 @@ void CaptureWriter::finish(std::uint32_t capture) {
   File& file = found->second;
   write_waiting(file);
   end(file);
-  io::log(LogLevel::notice, "tap", "capture closed file={} packets={} bytes={}", file.path,
-          file.packets, file.bytes);
+  io::log(LogLevel::notice, LogCategory::rtp,
+          {{"file", file.path}, {"packets", file.packets}, {"bytes", file.bytes}},
+          "capture closed");
   files_.erase(found);
 }
 

@@ -16,6 +16,7 @@ namespace mgw {
 
 namespace {
 
+using io::LogCategory;
 using io::LogLevel;
 
 io::BackendChoice backend_choice(conf::BackendChoice choice) {
@@ -43,7 +44,7 @@ void raise_open_files_limit(std::uint32_t endpoints) {
   }
   constexpr rlim_t kDescriptorsPerCall = 4;
   if (limit.rlim_cur < endpoints * kDescriptorsPerCall) {
-    io::log(LogLevel::notice, "io",
+    io::log(LogLevel::notice, LogCategory::lio,
             "the limit of open files ({}) is less than {} endpoints with two legs need ({})",
             limit.rlim_cur, endpoints, endpoints * kDescriptorsPerCall);
   }
@@ -95,10 +96,12 @@ Gateway::Gateway(const conf::Config& config)
   const std::string_view backend =
       selection->choice == io::BackendChoice::io_uring ? "io_uring" : "poll";
   if (selection->fallback_reason.empty()) {
-    io::log(LogLevel::notice, "io", "I/O backend {} with {} workers", backend, workers_->workers());
+    io::log(LogLevel::notice, LogCategory::lio, "I/O backend {} with {} workers", backend,
+            workers_->workers());
   } else {
-    io::log(LogLevel::notice, "io", "I/O backend {} with {} workers, as io_uring can't be had: {}",
-            backend, workers_->workers(), selection->fallback_reason);
+    io::log(LogLevel::notice, LogCategory::lio,
+            "I/O backend {} with {} workers, as io_uring can't be had: {}", backend,
+            workers_->workers(), selection->fallback_reason);
   }
   taps_ = std::make_unique<TapRegistry>(config_, workers_->workers(), unix_offset);
   taps_->start();
@@ -130,7 +133,7 @@ void Gateway::open_front() {
     throw std::runtime_error(fmt::format("the MGCP socket can't be bound to {}: {}", local.text(),
                                          bound.error().message()));
   }
-  io::log(LogLevel::notice, "mgcp", "listening on {} for {} endpoints", bound->text(),
+  io::log(LogLevel::notice, LogCategory::lmgcp, "listening on {} for {} endpoints", bound->text(),
           config_.endpoints.count);
 }
 
@@ -147,10 +150,10 @@ void Gateway::start_metrics(const io::BackendSelection& selection) {
   auto exporter = MetricsExporter::start(address, std::move(sources));
   if (exporter) {
     metrics_ = std::move(*exporter);
-    io::log(LogLevel::notice, "metrics", "http://{}/metrics", address.text());
+    io::log(LogLevel::notice, LogCategory::lstats, "metrics at http://{}/metrics", address.text());
   } else {
-    io::log(LogLevel::error, "metrics", "no metrics: {} can't be bound ({})", address.text(),
-            exporter.error());
+    io::log(LogLevel::error, LogCategory::lstats, "no metrics: {} can't be bound ({})",
+            address.text(), exporter.error());
   }
 }
 
@@ -162,7 +165,7 @@ void Gateway::take_media_events() {
 }
 
 bool Gateway::on_stop_signal(int signal) {
-  io::log(LogLevel::notice, "mgw", "{}: stopping with {} connections",
+  io::log(LogLevel::notice, LogCategory::lglobal, "{}: stopping with {} connections",
           signal == SIGINT ? "SIGINT" : "SIGTERM", control_->counters().connections.value());
   notifier_->notify(mgcp::RestartMethod::forced, clock_.now());
   return true;

@@ -18,8 +18,6 @@ using mgcp::ResponseCode;
 /// Local addresses with a port range of their own. Each is an address of this machine, so there are
 /// few.
 constexpr std::size_t kHostsMax = 256;
-/// Least time between two log lines about ports that could not be had.
-constexpr io::Duration kWarningInterval = std::chrono::seconds(1);
 
 std::optional<SocketAddress> configured(const std::string& text) {
   return text.empty() ? std::nullopt : SocketAddress::parse(text, 0);
@@ -138,9 +136,10 @@ tl::expected<BoundPair, ProtocolError> LocalMedia::bind(const SocketAddress& hos
     }
     pool->release(*port, now);
     if (rtp.error().value() != EADDRINUSE && rtp.error().value() != EACCES) {
-      if (may_warn(now)) {
-        io::log(io::LogLevel::warning, "rtp", "cannot bind {}: {}", options.local.text(),
-                rtp.error().message());
+      if (warnings_.allow(now)) {
+        io::log(io::LogLevel::warning, io::LogCategory::rtp,
+                {{"suppressed", warnings_.suppressed()}}, "cannot bind {}: {}",
+                options.local.text(), rtp.error().message());
       }
       const int error = rtp.error().value();
       return tl::unexpected(ProtocolError{ResponseCode::endpoint_unknown,
@@ -150,20 +149,12 @@ tl::expected<BoundPair, ProtocolError> LocalMedia::bind(const SocketAddress& hos
     }
   }
   ++exhausted_;
-  if (may_warn(now)) {
-    io::log(io::LogLevel::warning, "rtp",
+  if (warnings_.allow(now)) {
+    io::log(io::LogLevel::warning, io::LogCategory::rtp, {{"suppressed", warnings_.suppressed()}},
             "no free RTP ports on {}: {} of {} pairs in use, the others rest or are taken",
             host.host_text(), pool->used(), pool->total());
   }
   return tl::unexpected(ProtocolError{ResponseCode::endpoint_unknown, "no free RTP ports"});
-}
-
-bool LocalMedia::may_warn(io::TimePoint now) noexcept {
-  if (now < next_warning_) {
-    return false;
-  }
-  next_warning_ = now + kWarningInterval;
-  return true;
 }
 
 PortPool* LocalMedia::pool_for(const SocketAddress& host) {

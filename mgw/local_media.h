@@ -3,6 +3,7 @@
 // sockets.
 
 #include "conf/config.h"
+#include "io/log.h"
 #include "io/socket_factory.h"
 #include "io/time.h"
 #include "mgcp/response_code.h"
@@ -67,8 +68,6 @@ class LocalMedia {
                                                           const io::SocketAddress& agent);
   void take_addresses(const conf::Config& config);
   [[nodiscard]] PortPool* pool_for(const io::SocketAddress& host);
-  /// True at most once per interval: a call agent that keeps trying does not fill the log.
-  [[nodiscard]] bool may_warn(io::TimePoint now) noexcept;
   [[nodiscard]] io::SocketAddress announced(const io::SocketAddress& bound) const;
 
   const conf::RtpOptions& options_;
@@ -84,7 +83,7 @@ class LocalMedia {
   std::uint16_t port_min_ = 0;           // of pools_
   std::uint16_t port_max_ = 0;
   std::uint64_t exhausted_ = 0;
-  io::TimePoint next_warning_{};
+  io::LogLimiter warnings_;  ///< a call agent that keeps trying does not fill the log
 };
 
 }  // namespace mgw

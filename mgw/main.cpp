@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <exception>
 #include <string>
@@ -19,6 +20,9 @@ namespace {
 /// Exit codes of start-up failures; 1 is an error while running.
 constexpr int kExitUsage = 2;
 constexpr int kExitConfiguration = 3;
+
+/// Time for the last log lines to be written.
+constexpr std::chrono::milliseconds kLastLinesLimit{500};
 
 struct Arguments {
   std::string file;
@@ -96,5 +100,8 @@ int main(int argc, char** argv) {
     fmt::print("mgw version {}\n", MGW_VERSION);
     return EXIT_SUCCESS;
   }
-  return run(arguments);
+  const int code = run(arguments);
+  // A reader of the log that has stopped must not keep the gateway from ending.
+  io::flush_log(kLastLinesLimit);
+  return code;
 }

@@ -197,8 +197,8 @@ MaybeError OsmuxControl::open() {
     socket.local = *host;
     auto bound = factory_.bind_udp(socket);
     if (!bound) {
-      io::log(io::LogLevel::error, "osmux", "cannot bind {}: {}", socket.local.text(),
-              bound.error().message());
+      io::log(io::LogLevel::error, io::LogCategory::osmux, "cannot bind {}: {}",
+              socket.local.text(), bound.error().message());
       return ProtocolError{ResponseCode::transient_error, "the Osmux socket cannot be bound"};
     }
     install.sockets.push_back(std::move(*bound));

@@ -72,7 +72,8 @@ void RestartNotifier::on_tick(io::TimePoint now) {
     return;
   }
   if (now - under_way_->first >= kGiveUpAfter) {
-    io::log(io::LogLevel::warning, "mgcp", "call agent {} does not answer RSIP", agent_->text());
+    io::log(io::LogLevel::warning, io::LogCategory::lmgcp, "call agent {} does not answer RSIP",
+            agent_->text());
     under_way_.reset();
     return;
   }

@@ -115,8 +115,8 @@ TapRegistry::Error TapRegistry::open_capture(std::string_view name, TapTarget& t
   }
   auto opened = writer_->open(config_.taps.directory, name, unix_offset_());
   if (!opened) {
-    io::log(io::LogLevel::warning, "tap", "capture file {} can't be made in {}: {}", name,
-            config_.taps.directory, opened.error().message());
+    io::log(io::LogLevel::warning, io::LogCategory::rtp, "capture file {} can't be made in {}: {}",
+            name, config_.taps.directory, opened.error().message());
     return ProtocolError{ResponseCode::transient_error, opened.error().value() == EEXIST
                                                             ? "all names of that file are taken"
                                                             : "the capture file can't be made"};

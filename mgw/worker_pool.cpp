@@ -29,8 +29,8 @@ void place_thread(const conf::WorkerOptions& options, std::uint32_t number) {
     const std::uint32_t cpu = options.cpu_affinity[number % options.cpu_affinity.size()];
     CPU_SET(cpu, &cpus);
     if (const int error = pthread_setaffinity_np(pthread_self(), sizeof(cpus), &cpus); error != 0) {
-      io::log(io::LogLevel::warning, "io", "worker {} cannot run on CPU {}: {}", number, cpu,
-              std::error_code(error, std::generic_category()).message());
+      io::log(io::LogLevel::warning, io::LogCategory::lio, "worker {} cannot run on CPU {}: {}",
+              number, cpu, std::error_code(error, std::generic_category()).message());
     }
   }
   if (options.realtime_priority != 0) {
@@ -38,8 +38,8 @@ void place_thread(const conf::WorkerOptions& options, std::uint32_t number) {
     parameters.sched_priority = static_cast<int>(options.realtime_priority);
     if (const int error = pthread_setschedparam(pthread_self(), SCHED_RR, &parameters);
         error != 0) {
-      io::log(io::LogLevel::warning, "io", "worker {} cannot have real-time priority {}: {}",
-              number, options.realtime_priority,
+      io::log(io::LogLevel::warning, io::LogCategory::lio,
+              "worker {} cannot have real-time priority {}: {}", number, options.realtime_priority,
               std::error_code(error, std::generic_category()).message());
     }
   }

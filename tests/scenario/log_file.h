@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 #include <stdlib.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -20,7 +21,7 @@ class LogFile {
     std::string name = std::filesystem::temp_directory_path() / "mgw-log-XXXXXX";
     REQUIRE(::mkdtemp(name.data()) != nullptr);
     directory_ = name;
-    io::start_logging({io::LogLevel::notice, false, directory_ / "mgw.log"});
+    io::start_logging({io::LogLevel::notice, false, directory_ / "mgw.log", false});
   }
   LogFile(const LogFile&) = delete;
   LogFile& operator=(const LogFile&) = delete;
@@ -32,6 +33,7 @@ class LogFile {
   }
   /// Lines with these words so far.
   [[nodiscard]] std::size_t lines(std::string_view words) const {
+    io::flush_log(std::chrono::seconds(60));
     std::ifstream input(directory_ / "mgw.log");
     std::size_t count = 0;
     for (std::string line; std::getline(input, line);) {
