@@ -53,7 +53,7 @@ constexpr Setting kTargetSettings[] = {
         "log.targets.destination", kLogDestination,
         "Of a file its name, of syslog the facility (daemon, local0, ...), of gsmtap the address."),
     Target::toggle<&LogTarget::raw>("log.targets.raw",
-                                    "Plain text for the systemd journal, without fields."),
+                                    "Bare messages for the journal; the rest is in fields."),
     Target::number<&LogTarget::alarms>("log.targets.alarms", "", 2, 32700,
                                        "Lines that the type alarms keeps for the VTY."),
     Target::choice<&LogTarget::level>("log.targets.level", kLogLevels,

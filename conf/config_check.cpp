@@ -1,6 +1,7 @@
 #include "conf/config_check.h"
 
 #include "conf/notified_entity.h"
+#include "io/log_category.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -152,6 +153,12 @@ std::optional<Violation> check_log(const LogOptions& log) {
   for (const LogTarget& target : log.targets) {
     if (target.kind == LogTarget::Kind::file && target.destination.empty()) {
       return Violation{"log.targets", "", "a target of type file needs a destination"};
+    }
+    for (const LogCategoryLevel& one : target.levels) {
+      if (!io::find_log_category(one.category)) {
+        return Violation{"log.targets", "",
+                         fmt::format("log.targets.levels: no category '{}'", one.category)};
+      }
     }
   }
   return std::nullopt;

@@ -95,13 +95,13 @@ struct LogTarget {
     standard_error,
     file,             ///< `destination` is its path
     syslog,           ///< `destination` is the facility, "daemon" or "local0" for example
-    systemd_journal,  ///< with fields, or as plain text with `raw`
+    systemd_journal,  ///< with fields
     gsmtap,           ///< `destination` is a numeric address, UDP port 4729
     alarms,           ///< the last `alarms` lines of level error, kept for `show alarms`
   };
   Kind kind = Kind::standard_error;
   std::string destination;
-  bool raw = false;           ///< with the systemd journal
+  bool raw = false;           ///< systemd journal: the bare message, as the rest is in fields
   std::uint32_t alarms = 98;  ///< 2..32700
   /// False: no lines at all. (`logging filter all` of osmo-mgw.)
   bool filter_all = true;

@@ -4,10 +4,10 @@
 #include "conf/config_loader.h"
 #include "io/log.h"
 #include "mgw/gateway.h"
+#include "mgw/log_setup.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -46,14 +46,6 @@ tl::expected<conf::Config, conf::ConfigError> load(const Arguments& arguments) {
   return config;
 }
 
-io::LogOptions log_options(const conf::LogOptions& options, bool no_colour) {
-  io::LogOptions result;
-  result.level = static_cast<io::LogLevel>(options.level);
-  result.file = options.file;
-  result.colour = !no_colour && options.file.empty() && ::isatty(STDERR_FILENO) == 1;
-  return result;
-}
-
 int run(const Arguments& arguments) {
   const auto config = load(arguments);
   if (!config) {
@@ -65,8 +57,12 @@ int run(const Arguments& arguments) {
                arguments.file.empty() ? "defaults" : arguments.file);
     return EXIT_SUCCESS;
   }
+  const auto colours = arguments.no_colour ? mgw::LogColours::never : mgw::LogColours::on_terminals;
+  if (const auto log = mgw::set_up_log(config->log, colours); !log) {
+    fmt::print(stderr, "mgw: {}\n", log.error());
+    return EXIT_FAILURE;
+  }
   try {
-    io::start_logging(log_options(config->log, arguments.no_colour));
     mgw::Gateway gateway(*config);
     gateway.run();
   } catch (const std::exception& error) {

@@ -215,14 +215,14 @@ TEST_CASE("frames that are none are dropped and counted, each fault of a call is
     CHECK(call.b.peer->received_rtcp().size() == 1);
     CHECK(scene.dropped(row.cause) == 250);
     CHECK(scene.world.dropped() == 250);
-    CHECK(log.lines("dropped packets=") == 1);
+    CHECK(log.lines(" dropped endpoint=") == 1);
     CHECK(log.lines(fmt::format("cause={}", to_string(row.cause))) == 1);
     // What is negotiated anew is judged anew, on either leg.
     CHECK(scene.mdcx(call.a, call.a.peer->sdp(row.from.formats, row.from.attributes)).code == 200);
     CHECK(scene.mdcx(call.b, call.b.peer->sdp(row.to.formats, row.to.attributes)).code == 200);
     call.a.peer->send_packet(row.type, sim::from_hex(row.payload));
     scene.run_for(1500ms);
-    CHECK(log.lines("dropped packets=") == 2);
+    CHECK(log.lines(" dropped endpoint=") == 2);
   }
 }
 
