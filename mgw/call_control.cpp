@@ -76,7 +76,9 @@ CallControl::CallControl(const CallControlParts& parts)
       trunks_(parts.config.endpoints.count, e1_trunk_numbers(parts.config)),
       local_media_(parts.config, parts.sockets),
       osmux_(parts.config, parts.sockets),
+      registry_(parts.media.workers(), 1 + e1_trunk_numbers(parts.config).size()),
       workers_(parts.media.workers()) {
+  counters_.trunks = std::vector<TrunkCounters>(1 + e1_trunk_numbers(parts.config).size());
   install_e1_lines();
   on_tick();
 }
@@ -120,10 +122,15 @@ void CallControl::on_datagram(const io::SocketAddress& agent, std::string_view d
 
 void CallControl::on_message(const io::SocketAddress& agent, std::string_view message,
                              const std::shared_ptr<ReplyGroup>& group) {
+  counters_.messages.add();
   const mgcp::FirstLine line = mgcp::parse_first_line(message);
   if (const auto* command = std::get_if<mgcp::CommandLine>(&line)) {
     on_command(agent, *command, group);
   } else if (const auto* error = std::get_if<mgcp::CommandLineError>(&line)) {
+    counters_.malformed.add();
+    if (error->error.code == ResponseCode::unknown_command) {
+      counters_.unhandled.add();
+    }
     Reply reply{{agent, error->transaction_id}, error->verb, parts_.clock.now(), group, false};
     if (group) {
       ++group->open;
@@ -198,10 +205,13 @@ void CallControl::on_command(const io::SocketAddress& agent, const mgcp::Command
 
 void CallControl::execute(const mgcp::CommandLine& line, Reply reply) {
   mgcp::EndpointName name;
-  if (const Error error = check_name(line, name)) {
+  const Error error = check_name(line, name);
+  count_command(line.verb, error ? nullptr : &name);
+  if (error) {
     answer_error(std::move(reply), *error);
     return;
   }
+  reply.trunk = trunk_of(name);
   if (name.kind == mgcp::EndpointKind::null && line.verb != mgcp::Verb::auep) {
     answer_error(std::move(reply),
                  {ResponseCode::endpoint_without_resources, "the null endpoint takes AUEP only"});
@@ -244,6 +254,8 @@ tl::expected<mgcp::Request, ProtocolError> CallControl::read_parameters(
   if (request) {
     subject_.call = request->call_id.value_or("");
     subject_.connection = request->connection_id.value_or("");
+  } else if (request.error().code == ResponseCode::protocol_error) {
+    counters_.malformed.add();
   }
   if (request && !request->acknowledged.empty()) {
     cache_.acknowledge(reply.key.agent, request->acknowledged);
@@ -280,6 +292,10 @@ CallControl::Error CallControl::check_name(const mgcp::CommandLine& line,
 void CallControl::answer(Reply&& reply, ResponseCode code, std::string_view text) {
   const io::TimePoint now = parts_.clock.now();
   counters_.transactions.count(reply.verb, code, now - reply.started);
+  if (reply.trunk) {
+    counters_.trunks[*reply.trunk].count(reply.verb,
+                                         reply.outcome.value_or(outcome_of(reply.verb, code)));
+  }
   if (reply.remembered && !cache_.complete(reply.key, text, now)) {
     cache_.abandon(reply.key);
   }
@@ -330,6 +346,9 @@ std::uint64_t CallControl::submit(std::uint32_t worker, std::unique_ptr<MediaCom
                                   Pending pending) {
   const std::uint64_t ticket = next_ticket_++;
   command->ticket = ticket;
+  if (pending.created != 0) {
+    register_installs(worker, pending.endpoint, *command);
+  }
   pending.outstanding = 1;
   pending_.emplace(ticket, std::move(pending));
   parts_.media.submit(worker, std::move(command));
@@ -359,6 +378,7 @@ void CallControl::on_media_event(std::uint32_t worker, MediaEvent&& event) {
     const auto found = pending_.find(event.command->ticket);
     MGW_ASSERT(found != pending_.end());
     Pending& pending = found->second;
+    register_done(worker, *event.command);
     if (event.command->error != 0) {
       pending.error = event.command->error;
     }
@@ -567,28 +587,6 @@ std::uint32_t CallControl::take_slot(std::uint32_t worker) {
 std::string CallControl::endpoint_name(std::uint32_t number) const {
   return trunks_.name_of(number, parts_.config.mgcp.domain == "*" ? std::string_view("mgw")
                                                                   : parts_.config.mgcp.domain);
-}
-
-void CallControl::on_tick() {
-  cache_.expire(parts_.clock.now());
-  update_gauges();
-}
-
-void CallControl::flush() {
-  parts_.media.flush();
-  update_gauges();
-}
-
-void CallControl::update_gauges() noexcept {
-  counters_.endpoints_total.set(trunks_.virtual_total());
-  counters_.endpoints_used.set(trunks_.virtual_used());
-  for (std::size_t i = 0; i < counters_.e1_trunks.size(); ++i) {
-    counters_.e1_endpoints_used[counters_.e1_trunks[i]].set(trunks_.e1_used(i));
-  }
-  counters_.ports_total.set(local_media_.ports_total());
-  counters_.ports_used.set(local_media_.ports_used());
-  counters_.transactions_remembered.set(cache_.size());
-  counters_.taps.set(parts_.taps.active());
 }
 
 }  // namespace mgw

@@ -10,10 +10,12 @@
 #include "io/time.h"
 #include "mgcp/parser.h"
 #include "mgcp/transaction_cache.h"
+#include "mgw/command_outcome.h"
 #include "mgw/control_counters.h"
 #include "mgw/endpoint.h"
 #include "mgw/local_media.h"
 #include "mgw/media_command.h"
+#include "mgw/media_registry.h"
 #include "mgw/osmux_control.h"
 #include "mgw/random_source.h"
 #include "mgw/tap_registry.h"
@@ -117,6 +119,8 @@ class CallControl {
   /// The lines of the E1 trunks, in their order; null: a trunk has none.
   [[nodiscard]] const std::vector<E1Line*>& e1_lines() const noexcept { return e1_lines_; }
   [[nodiscard]] const OsmuxControl& osmux() const noexcept { return osmux_; }
+  /// The connections that the workers have, with their counters.
+  [[nodiscard]] const MediaRegistry& media() const noexcept { return registry_; }
 
  private:
   /// The messages of one datagram, whose answers leave together.
@@ -130,8 +134,10 @@ class CallControl {
     mgcp::TransactionKey key;
     mgcp::Verb verb = mgcp::Verb::unknown;
     io::TimePoint started{};
-    std::shared_ptr<ReplyGroup> group;  ///< null when the command came alone
-    bool remembered = true;             ///< the transaction cache waits for the answer
+    std::shared_ptr<ReplyGroup> group;           ///< null when the command came alone
+    bool remembered = true;                      ///< the transaction cache waits for the answer
+    std::optional<std::size_t> trunk = {};       ///< position of the one that the name is on
+    std::optional<CommandOutcome> outcome = {};  ///< as far as the code does not say it
   };
   /// What a worker still uses of a removed leg.
   struct LegRemains {
@@ -209,7 +215,8 @@ class CallControl {
   void aucx(const mgcp::CommandLine& line, const mgcp::EndpointName& name, Reply reply);
   void rsip(const mgcp::CommandLine& line, const mgcp::EndpointName& name, Reply reply);
 
-  [[nodiscard]] Error admit_crcx(const mgcp::Request& request, std::uint32_t number);
+  /// `reply` learns what the code alone does not say.
+  [[nodiscard]] Error admit_crcx(const mgcp::Request& request, std::uint32_t number, Reply& reply);
   /// The options of the trunk that the endpoint is on.
   [[nodiscard]] const conf::TrunkOptions& options_of(const Endpoint& endpoint) const noexcept {
     return trunk_options_[endpoint.trunk];
@@ -250,6 +257,15 @@ class CallControl {
                                mgcp::Response& response);
   void remove_calls(Trunks::Range endpoints, std::optional<std::string_view> call_id,
                     Pending pending);
+  /// The position of the trunk that a name is on.
+  [[nodiscard]] std::optional<std::size_t> trunk_of(const mgcp::EndpointName& name) const noexcept;
+  [[nodiscard]] std::size_t trunk_of(std::uint32_t number) const noexcept;
+  /// Counts a command by whether it is one and whom it is for; null: for nobody that exists.
+  void count_command(mgcp::Verb verb, const mgcp::EndpointName* name) noexcept;
+  /// Notes which connections the workers have: those that the command of an endpoint's newest
+  /// connection installs, then what became of a command.
+  void register_installs(std::uint32_t worker, std::uint32_t number, const MediaCommand& command);
+  void register_done(std::uint32_t worker, const MediaCommand& command);
   static void write_ok(std::string& out, mgcp::TransactionId transaction_id);
   [[nodiscard]] std::string describe(const Endpoint& endpoint, const Connection& connection) const;
   [[nodiscard]] std::uint32_t new_connection_id(Endpoint& endpoint);
@@ -259,7 +275,7 @@ class CallControl {
 
   /// `connection` becomes the one that is meant; it stays null if all of the endpoint are.
   [[nodiscard]] static Error check_deletion(const mgcp::Request& request, Endpoint& endpoint,
-                                            Connection*& connection);
+                                            Connection*& connection, Reply& reply);
   /// Takes one connection out of its endpoint; the endpoint is left to the caller.
   void detach_connection(std::uint32_t number, std::uint32_t id, MediaCommand& command,
                          Pending& pending);
@@ -340,6 +356,7 @@ class CallControl {
   std::vector<E1Line*> e1_lines_;  ///< of the E1 trunks, in their order; null: there is none
   LocalMedia local_media_;
   OsmuxControl osmux_;
+  MediaRegistry registry_;
   std::vector<WorkerSlots> workers_;
   std::unordered_map<std::uint64_t, Pending> pending_;
   std::uint64_t next_ticket_ = 1;

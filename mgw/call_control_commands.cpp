@@ -183,12 +183,14 @@ void CallControl::append_updates(Endpoint& endpoint, MediaCommand& command) cons
 
 // --- CRCX
 
-CallControl::Error CallControl::admit_crcx(const mgcp::Request& request, std::uint32_t number) {
+CallControl::Error CallControl::admit_crcx(const mgcp::Request& request, std::uint32_t number,
+                                           Reply& reply) {
   const Endpoint& endpoint = *trunks_.find(number);
   if (const Error error = mgcp::check_crcx(request)) {
     return error;
   }
   if (const Error error = osmux_.check_crcx(request)) {
+    reply.outcome = CommandOutcome::no_osmux;
     return error;
   }
   if (endpoint.connections.size() >= connections_max(number) &&
@@ -202,6 +204,7 @@ CallControl::Error CallControl::admit_crcx(const mgcp::Request& request, std::ui
   const bool foreign_call = !endpoint.call_id.empty() && endpoint.call_id != *request.call_id;
   if (foreign_call && !options_of(endpoint).force_realloc && !endpoint.ignore_call_id &&
       !request.ignore_call_id) {
+    reply.outcome = CommandOutcome::wrong_call_id;
     return ProtocolError{ResponseCode::transient_error, "endpoint is busy with another call"};
   }
   if (parts_.config.mgcp.early_bidir_error && request.mode.mode == mgcp::ConnectionMode::sendrecv &&
@@ -235,7 +238,7 @@ void CallControl::crcx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
     return;
   }
   Endpoint& endpoint = *trunks_.find(*number);
-  if (const Error error = admit_crcx(*request, *number)) {
+  if (const Error error = admit_crcx(*request, *number, reply)) {
     answer_error(std::move(reply), *error);
     return;
   }
@@ -248,6 +251,10 @@ void CallControl::crcx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
   apply_request(*request, options_of(endpoint), *connection);
   auto bound = bind_connection(*number, *request, *connection, reply.key.agent);
   if (!bound) {
+    const bool osmux = request->osmux.state != mgcp::OsmuxParameter::State::absent;
+    if (osmux && bound.error().code != ResponseCode::unsupported_description) {
+      reply.outcome = CommandOutcome::no_osmux_circuit;
+    }
     answer_error(std::move(reply), bound.error());
     return;
   }
@@ -416,14 +423,16 @@ void CallControl::remove_all(std::uint32_t number, MediaCommand& command, Pendin
 }
 
 CallControl::Error CallControl::check_deletion(const mgcp::Request& request, Endpoint& endpoint,
-                                               Connection*& connection) {
+                                               Connection*& connection, Reply& reply) {
   if (endpoint.connections.empty()) {
+    reply.outcome = CommandOutcome::no_connection;
     return ProtocolError{ResponseCode::incorrect_connection_id, "endpoint has no connection"};
   }
   if (request.call_id && *request.call_id != endpoint.call_id && !endpoint.ignore_call_id) {
     return ProtocolError{ResponseCode::incorrect_call_id, {}};
   }
   if (const Error error = mgcp::check_dlcx(request)) {
+    reply.outcome = CommandOutcome::bad_connection_id;
     return error;
   }
   if (request.connection_id) {
@@ -448,10 +457,12 @@ void CallControl::dlcx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
   }
   Endpoint& endpoint = *trunks_.find(name.number);
   Connection* connection = nullptr;
-  if (const Error error = check_deletion(*request, endpoint, connection)) {
+  if (const Error error = check_deletion(*request, endpoint, connection, reply)) {
     answer_error(std::move(reply), *error);
     return;
   }
+  counters_.trunks[*reply.trunk].connections_deleted.add(
+      connection != nullptr ? 1 : endpoint.connections.size());
   const std::uint32_t worker = endpoint.worker;
   std::vector<std::unique_ptr<MediaCommand>> commands(workers_.size());
   commands[worker] = std::make_unique<MediaCommand>();
@@ -492,6 +503,9 @@ void CallControl::remove_calls(Trunks::Range endpoints, std::optional<std::strin
     auto& command = commands[endpoint.worker];
     if (command == nullptr) {
       command = std::make_unique<MediaCommand>();
+    }
+    if (pending.reply && pending.reply->verb == mgcp::Verb::dlcx) {
+      counters_.trunks[trunk_of(*number)].connections_deleted.add(endpoint.connections.size());
     }
     remove_all(*number, *command, pending);
   }

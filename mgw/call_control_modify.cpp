@@ -26,11 +26,17 @@ void CallControl::mdcx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
   Error error;
   if (endpoint.connections.empty()) {
     error = ProtocolError{ResponseCode::transient_error, "endpoint has no connection"};
+    reply.outcome = CommandOutcome::no_connection;
   } else if (request->call_id && *request->call_id != endpoint.call_id &&
              !endpoint.ignore_call_id) {
     error = ProtocolError{ResponseCode::incorrect_call_id, {}};
   } else {
     error = mgcp::check_mdcx(*request);
+    if (!request->connection_id) {
+      reply.outcome = CommandOutcome::missing_connection_id;
+    } else if (error && error->code == ResponseCode::protocol_error) {
+      reply.outcome = CommandOutcome::bad_connection_id;
+    }
   }
   const auto id = error ? std::nullopt : connection_number(*request->connection_id);
   Connection* current = id ? endpoint.find(*id) : nullptr;
@@ -38,6 +44,7 @@ void CallControl::mdcx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
     error = ProtocolError{ResponseCode::incorrect_connection_id, {}};
   } else if (!error) {
     error = osmux_.check_mdcx(*request, *current);
+    reply.outcome = error ? std::optional(CommandOutcome::no_osmux) : std::nullopt;
   }
   if (!error && is_rebinding(*current)) {
     error = ProtocolError{ResponseCode::transient_error, "an earlier change is under way"};
@@ -101,6 +108,7 @@ void CallControl::modify_connection(std::uint32_t number, const mgcp::Request& r
   next.announced = host->announce;
   const Error refused = osmux_.check_change(request, next);
   if (const Error error = refused ? refused : apply_tap(request, next)) {  // the tap last: it acts
+    reply.outcome = refused ? std::optional(CommandOutcome::no_osmux_circuit) : std::nullopt;
     give_back(pending.on_failure);
     answer_error(std::move(reply), *error);
     return;

@@ -5,6 +5,7 @@
 #include "io/time.h"
 #include "mgcp/endpoint_name.h"
 #include "mgcp/message.h"
+#include "mgw/command_outcome.h"
 
 #include <array>
 #include <cstddef>
@@ -46,9 +47,36 @@ class TransactionCounters {
   io::Counter latency_sum_us;
 };
 
+/// What became of the commands on one trunk that make, change and delete connections.
+struct TrunkCounters {
+  /// CRCX, MDCX and DLCX, in the order of mgcp::Verb.
+  static constexpr std::array kVerbs = {mgcp::Verb::crcx, mgcp::Verb::mdcx, mgcp::Verb::dlcx};
+
+  /// Does nothing for other verbs. Control thread only.
+  void count(mgcp::Verb verb, CommandOutcome outcome) noexcept {
+    if (const auto index = static_cast<std::size_t>(verb); index < kVerbs.size()) {
+      outcomes[index][static_cast<std::size_t>(outcome)].add();
+    }
+  }
+  [[nodiscard]] std::uint64_t value(mgcp::Verb verb, CommandOutcome outcome) const noexcept {
+    return outcomes[static_cast<std::size_t>(verb)][static_cast<std::size_t>(outcome)].value();
+  }
+
+  std::array<std::array<io::Counter, kCommandOutcomes>, kVerbs.size()> outcomes;
+  io::Counter connections_deleted;  ///< by DLCX
+};
+static_assert(static_cast<std::size_t>(mgcp::Verb::dlcx) + 1 == TrunkCounters::kVerbs.size());
+
 /// Everything else on the signalling side.
 struct ControlCounters {
   TransactionCounters transactions;
+  /// The virtual trunk, then those of E1 lines; as many as there are once call control is made.
+  std::vector<TrunkCounters> trunks;
+  io::Counter messages;        ///< commands and others, repeated ones too, in those datagrams
+  io::Counter handled;         ///< commands that a handler got
+  io::Counter unhandled;       ///< commands that there is no handler for
+  io::Counter malformed;       ///< commands that could not be read, and unhandled ones
+  io::Counter no_endpoint;     ///< commands for an endpoint that there is not
   io::Counter datagrams;       ///< received on the MGCP socket
   io::Counter garbage;         ///< messages that were neither command nor response
   io::Counter responses;       ///< responses received: never answered

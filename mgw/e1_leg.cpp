@@ -49,6 +49,7 @@ void E1Leg::egress(const LegContext& context, MediaPacket&& packet) noexcept {
   } else if (after.duplicate != before.duplicate) {
     context.path.drop(context, DropCause::e1_duplicate);
   } else {
+    context.connection.live.e1.send_failures.add();
     const auto error =
         std::mismatch(after.errors.begin(), after.errors.end(), before.errors.begin()).first;
     context.path.drop(context,
@@ -83,7 +84,7 @@ void E1Leg::exchange(const LegContext& context, std::span<const std::byte> recei
   const std::span<std::byte> out = std::span(bits).first(count / 8);
   streams_->downlink.pull(out);
   rtp::multiplex_sub_slot(out, channel_.sub_slot, sent);
-  this->count(context.path.counters().e1);
+  this->count(context.path.counters().e1, context.connection.live.e1);
 }
 
 void E1Leg::hand_on(const LegContext& context, const rtp::TrauUplinkPayload& payload) noexcept {
@@ -106,19 +107,21 @@ void E1Leg::hand_on(const LegContext& context, const rtp::TrauUplinkPayload& pay
   context.path.inject(context, std::move(packet));
 }
 
-void E1Leg::count(E1Counters& counters) noexcept {
+void E1Leg::count(E1Counters& counters, E1LegCounters& own) noexcept {
   const rtp::TrauUplinkCounters& up = streams_->uplink.counters();
   const rtp::TrauUplinkCounters& up_seen = streams_->uplink_seen;
   add_growth(counters.received_frames, up.frames, up_seen.frames);
   add_growth(counters.synchronisation_losses, up.sync_lost, up_seen.sync_lost);
   for (std::size_t i = 0; i < up.errors.size(); ++i) {
     add_growth(counters.receive_failures[i], up.errors[i], up_seen.errors[i]);
+    add_growth(own.receive_failures, up.errors[i], up_seen.errors[i]);
   }
   streams_->uplink_seen = up;
   const rtp::TrauDownlinkCounters& down = streams_->downlink.counters();
   const rtp::TrauDownlinkCounters& down_seen = streams_->downlink_seen;
   add_growth(counters.sent_frames, down.frames, down_seen.frames);
   add_growth(counters.sent_fillers, down.fillers, down_seen.fillers);
+  add_growth(own.fillers, down.fillers, down_seen.fillers);
   add_growth(counters.given_up_frames, down.overflowed, down_seen.overflowed);
   add_growth(counters.time_alignments, down.alignments, down_seen.alignments);
   streams_->downlink_seen = down;

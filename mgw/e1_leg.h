@@ -57,7 +57,7 @@ class E1Leg final : public Leg {
   };
 
   void hand_on(const LegContext& context, const rtp::TrauUplinkPayload& payload) noexcept;
-  void count(E1Counters& counters) noexcept;
+  void count(E1Counters& counters, E1LegCounters& own) noexcept;
 
   E1Channel channel_;
   std::uint32_t ssrc_;

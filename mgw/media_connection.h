@@ -8,6 +8,7 @@
 #include "mgw/drop_cause.h"
 #include "mgw/forwarding_entry.h"
 #include "mgw/leg.h"
+#include "mgw/live_counters.h"
 #include "mgw/rtcp_reporting.h"
 #include "mgw/tap.h"
 #include "rtp/stream_statistics.h"
@@ -18,18 +19,6 @@
 #include <optional>
 
 namespace mgw {
-
-/// Packets and octets of one direction. Octets are those of the RTP or RTCP packets, headers
-/// included.
-struct Traffic {
-  std::uint64_t packets = 0;
-  std::uint64_t octets = 0;
-  /// Adds one packet of that many octets.
-  void count(std::size_t bytes) noexcept {
-    ++packets;
-    octets += bytes;
-  }
-};
 
 /// What an Osmux leg has received.
 struct OsmuxTraffic {
@@ -53,7 +42,7 @@ struct ConnectionCounters {
   std::optional<OsmuxTraffic> osmux = {};  ///< an Osmux leg that was enabled
 };
 
-/// Worker thread only, while installed.
+/// Worker thread only, while installed, but for what `live` says.
 struct MediaConnection {
   ForwardingEntry entry;
   std::unique_ptr<Leg> leg;            ///< null: plain RTP
@@ -69,11 +58,9 @@ struct MediaConnection {
   rtp::ConnectionStatistics statistics;
   rtp::Timeline timeline;
   std::unique_ptr<RtcpReporting> rtcp;  ///< null: RTCP is passed through
-  Traffic rtp_received;
-  Traffic rtp_sent;
+  LiveCounters live;                    ///< any thread may read them
   Traffic rtcp_received;
   Traffic rtcp_sent;
-  std::uint64_t dropped = 0;
   io::TimePoint last_activity;      ///< of the last accepted packet or command
   std::uint32_t notable_drops = 0;  ///< since the last report
   DropCause notable_cause = DropCause::unknown_source;
@@ -81,11 +68,11 @@ struct MediaConnection {
 
   /// The state of the counters now.
   [[nodiscard]] ConnectionCounters counters() const noexcept {
-    ConnectionCounters counters{rtp_received,
-                                rtp_sent,
+    ConnectionCounters counters{live.rtp_received.value(),
+                                live.rtp_sent.value(),
                                 rtcp_received,
                                 rtcp_sent,
-                                dropped,
+                                live.dropped.value(),
                                 statistics.totals(),
                                 statistics.jitter(),
                                 entry.timing.clock_rate_hz,

@@ -176,10 +176,11 @@ void MediaPath::forward_rtp(std::uint32_t slot, MediaConnection& source, io::Dat
 void MediaPath::count_received(MediaConnection& source, const MediaPacket& packet,
                                io::TimePoint now) noexcept {
   source.last_activity = now;
-  source.rtp_received.count(packet.datagram.size);
+  source.live.rtp_received.count(packet.datagram.size);
   counters_.rtp_packets_received.add();
   counters_.rtp_octets_received.add(packet.datagram.size);
   source.statistics.on_packet(packet.header, now, source.entry.timing.packet_duration_ticks);
+  source.live.timestamp_errors_in.set(source.statistics.timestamp_errors());
   if (source.rtcp) {
     source.rtcp->on_rtp_received();
   }
@@ -198,6 +199,7 @@ void MediaPath::deliver(const LegContext& context, MediaPacket& packet) noexcept
   const rtp::TimelineTiming timing = source.leg ? source.leg->media_timing(entry) : entry.timing;
   const rtp::TimelinePatch patch =
       source.timeline.next(packet.header, context.now, entry.timeline, timing);
+  source.live.timestamp_errors_out.set(source.timeline.timestamp_errors());
   rtp::write_patch(packet.datagram.bytes(), patch);
   fan_out(entry.routes, packet.datagram, [&](const Route& route, io::Datagram&& one) {
     emit_rtp(context, route, MediaPacket{std::move(one), packet.header, packet.iuup});
@@ -267,7 +269,7 @@ void MediaPath::send_rtp(const LegContext& context, io::Datagram&& datagram) noe
     target.rtcp->on_rtp_sent(datagram.bytes(), target.entry.timing.clock_rate_hz, target.statistics,
                              context.now);
   }
-  target.rtp_sent.count(datagram.size);
+  target.live.rtp_sent.count(datagram.size);
   counters_.rtp_packets_sent.add();
   counters_.rtp_octets_sent.add(datagram.size);
   send(&target, target.rtp_socket, peer, std::move(datagram));
@@ -479,7 +481,7 @@ void MediaPath::drop(DropCause cause) noexcept {
 }
 
 void MediaPath::drop(MediaConnection& connection, DropCause cause) noexcept {
-  ++connection.dropped;
+  connection.live.dropped.add();
   drop(cause);
 }
 

@@ -40,7 +40,7 @@ void MediaPath::inject(const LegContext& source, MediaPacket&& packet) noexcept 
 }
 
 void MediaPath::count_taken(const LegContext& target, std::size_t octets) noexcept {
-  target.connection.rtp_sent.count(octets);
+  target.connection.live.rtp_sent.count(octets);
   counters_.rtp_packets_sent.add();
   counters_.rtp_octets_sent.add(octets);
   counters_.consumed.add();
@@ -79,7 +79,7 @@ void MediaPath::send_leg_rtp(const LegContext& context, const io::SocketAddress&
     context.connection.rtcp->on_rtp_sent(bytes, context.connection.entry.timing.clock_rate_hz,
                                          context.connection.statistics, context.now);
   }
-  context.connection.rtp_sent.count(bytes.size());
+  context.connection.live.rtp_sent.count(bytes.size());
   counters_.rtp_packets_sent.add();
   counters_.rtp_octets_sent.add(bytes.size());
   send_generated(context.connection.rtp_socket, peer, bytes, &context.connection);

@@ -1,5 +1,6 @@
 #include "mgw/metrics_exporter.h"
 
+#include "mgw/counter_groups.h"
 #include "mgw/trunks.h"
 
 #include <prometheus/client_metric.h>
@@ -124,6 +125,29 @@ void collect_transactions(const TransactionCounters& transactions, Families& out
   metric.histogram.sample_count = count;
   metric.histogram.sample_sum = static_cast<double>(transactions.latency_sum_us.value()) * 1e-6;
   out.add(std::move(metric));
+}
+
+void collect_outcomes(const ControlCounters& control, Families& out) {
+  out.begin(MetricType::Counter, "mgw_trunk_commands_total",
+            "CRCX, MDCX and DLCX for endpoints that exist, by what became of them.");
+  for (std::size_t trunk = 0; trunk < control.trunks.size(); ++trunk) {
+    for (const mgcp::Verb verb : TrunkCounters::kVerbs) {
+      for (std::size_t cause = 0; cause < kCommandOutcomes; ++cause) {
+        const auto outcome = static_cast<CommandOutcome>(cause);
+        if (const auto value = control.trunks[trunk].value(verb, outcome); value != 0) {
+          out.add(value, {{"trunk", trunk_label(control, trunk)},
+                          {"verb", std::string(mgcp::to_text(verb))},
+                          {"cause", std::string(to_string(outcome))}});
+        }
+      }
+    }
+  }
+  out.begin(MetricType::Counter, "mgw_trunk_connections_deleted_total",
+            "Connections deleted by DLCX.");
+  for (std::size_t trunk = 0; trunk < control.trunks.size(); ++trunk) {
+    out.add(control.trunks[trunk].connections_deleted.value(),
+            {{"trunk", trunk_label(control, trunk)}});
+  }
 }
 
 /// One family with a value per worker.
@@ -326,6 +350,7 @@ std::string metrics_text(const MetricsSources& sources) {
   out.add(1, {{"backend", sources.backend}, {"fallback_reason", sources.fallback_reason}});
   collect_control(*sources.control, out);
   collect_transactions(sources.control->transactions, out);
+  collect_outcomes(*sources.control, out);
   collect_media(sources.workers, out);
   collect_osmux(sources.workers, out);
   if (!sources.control->e1_trunks.empty()) {

@@ -101,6 +101,9 @@ tl::expected<void, DropCause> OsmuxLeg::on_chunk(const LegContext& context,
     context.connection.last_activity = context.now;
     play(context);  // what is due makes room for what comes
     playout_->on_chunk(chunk, context.now);
+    OsmuxLegCounters& counters = context.connection.live.osmux;
+    counters.chunks_received.set(playout_->statistics().chunks_in);
+    counters.octets_received.set(playout_->statistics().octets_in);
     play(context);
     context.path.reschedule(context.slot, context.connection);
   }
@@ -135,18 +138,22 @@ void OsmuxLeg::play(const LegContext& context) noexcept {
 }
 
 void OsmuxLeg::egress(const LegContext& context, MediaPacket&& packet) noexcept {
+  tl::expected<void, DropCause> pushed;
   if (packet.header.payload_type != kOsmuxAmrPayloadType) {
-    context.path.drop(context, DropCause::unmapped_payload_type);
-    return;
+    pushed = tl::unexpected(DropCause::unmapped_payload_type);
+  } else if (peer_ == nullptr) {
+    pushed = tl::unexpected(DropCause::target_unknown);
+  } else {
+    pushed = push(context, packet);
   }
-  if (peer_ == nullptr) {
-    context.path.drop(context, DropCause::target_unknown);
-    return;
-  }
-  if (const auto pushed = push(context, packet); !pushed) {
+  OsmuxLegCounters& counters = context.connection.live.osmux;
+  if (!pushed) {
+    counters.packets_dropped.add();
     context.path.drop(context, pushed.error());
     return;
   }
+  counters.packets_encoded.add();
+  counters.amr_octets_encoded.add(packet.header.payload_size);
   context.path.count_taken(context, packet.datagram.size);
 }
 

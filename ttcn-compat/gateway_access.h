@@ -165,7 +165,8 @@ class GatewayAccess {
   /// "poll" or "io_uring".
   [[nodiscard]] virtual std::string_view backend() const = 0;
 
-  /// All groups of counters and items, in osmo-mgw's order: general, by trunk, by connection.
+  /// All groups of counters and items, in the order in which osmo-mgw lists them: by connection,
+  /// by trunk and general, then items.
   virtual void visit_counters(const CounterGroupVisitor& visit) const = 0;
 
   /// Deletes all connections of an endpoint; nothing happens if there are none.
