@@ -250,8 +250,8 @@ constexpr Setting kGateway[] = {
     toggle<&Config::e1, &E1Options::virtual_lines>(
         "e1.virtual",
         "All lines are virtual ones, in memory, for tests and demonstrations; where no trunk is "
-        "named there is trunk 1 on line 0. Otherwise trunks have no line, and calls on them are "
-        "refused (502)."),
+        "named there is trunk 1 on line 0. Otherwise the lines are those of e1.line-options, and "
+        "calls on trunks without a line are refused (502)."),
     number<&Config::e1, &E1Options::trunks>("e1.trunks", "", 0, 64,
                                             "Numbers of the trunks; [] is none."),
     number<&Config::e1, &E1Options::lines>(

@@ -12,6 +12,8 @@
 #include "mgcp/transaction_cache.h"
 #include "mgw/command_outcome.h"
 #include "mgw/control_counters.h"
+#include "mgw/e1_channel.h"
+#include "mgw/e1_line_status.h"
 #include "mgw/endpoint.h"
 #include "mgw/local_media.h"
 #include "mgw/media_command.h"
@@ -33,6 +35,8 @@
 #include <vector>
 
 namespace mgw {
+
+class VirtualE1;
 
 /// Where answers go.
 class AgentSender {
@@ -289,14 +293,27 @@ class CallControl {
   void release_endpoint(std::uint32_t number, MediaCommand* command, Pending& pending);
 
   // --- E1 trunks: call_control_e1.cpp
+  /// The line of an E1 trunk.
+  struct E1TrunkLine {
+    E1Line* line = nullptr;  ///< null: there is none
+    std::shared_ptr<E1LineStatus> status;
+    E1Forms forms = E1Forms::standard;
+    std::uint32_t worker = 0;
+    E1LineState noted = E1LineState::connecting;  ///< what operators were told last
+  };
   /// Gives each line that there is to its worker.
   void install_e1_lines();
+  /// Makes the trunk's line, if it has one, for its worker's command.
+  void install_e1_line(const conf::E1Trunk& trunk, const std::shared_ptr<VirtualE1>& virtual_lines,
+                       std::vector<std::unique_ptr<MediaCommand>>& commands);
   /// The lowest free endpoint of the trunk that a wildcard names.
   [[nodiscard]] std::optional<std::uint32_t> lowest_free(const mgcp::EndpointName& name) const;
   /// Refuses an endpoint whose sub-slot shares bits with one in use (501).
   [[nodiscard]] Error check_overlap(std::uint32_t number) const;
-  /// Refuses a sub-slot that nothing goes over, or one without a line (502).
-  [[nodiscard]] Error check_line(std::uint32_t number) const;
+  /// Refuses what does not go over the sub-slot, and a line that is not there (502).
+  [[nodiscard]] Error check_line(const mgcp::Request& request, std::uint32_t number) const;
+  /// Tells operators of lines that went or came.
+  void note_lines();
   /// Gives an E1 endpoint that has just been claimed its line side, not yet installed.
   void add_line_side(std::uint32_t number, Pending& pending);
   /// Puts the line side of an endpoint's first connection into its command.
@@ -353,7 +370,7 @@ class CallControl {
   std::optional<io::SocketAddress> notified_agent_;  ///< heard even if it may give no commands
   mgcp::TransactionCache cache_;
   Trunks trunks_;
-  std::vector<E1Line*> e1_lines_;  ///< of the E1 trunks, in their order; null: there is none
+  std::vector<E1TrunkLine> e1_lines_;  ///< of the E1 trunks, in their order
   LocalMedia local_media_;
   OsmuxControl osmux_;
   MediaRegistry registry_;

@@ -115,9 +115,8 @@ void CallControl::negotiate(Endpoint& endpoint, Connection& connection, Pending&
   if (partner == nullptr) {
     connection.selected_codec = select_codecs(connection.codecs, {}).own;
     if (endpoint.line_side != nullptr) {
-      connection.selected_codec =
-          first_e1_codec(connection.codecs, endpoint.line_side->e1->sub_slot.rate_kbps)
-              .value_or(connection.selected_codec);
+      connection.selected_codec = first_e1_codec(connection.codecs, *endpoint.line_side->e1)
+                                      .value_or(connection.selected_codec);
     }
     return;
   }
@@ -218,7 +217,7 @@ CallControl::Error CallControl::admit_crcx(const mgcp::Request& request, std::ui
         ResponseCode::transient_error,
         "the endpoint's call began without Osmux and is not where its circuits are"};
   }
-  return check_line(number);
+  return check_line(request, number);
 }
 
 void CallControl::crcx(const mgcp::CommandLine& line, const mgcp::EndpointName& name, Reply reply) {

@@ -64,6 +64,7 @@ void CallControl::register_done(std::uint32_t worker, const MediaCommand& comman
 void CallControl::on_tick() {
   cache_.expire(parts_.clock.now());
   update_gauges();
+  note_lines();
 }
 
 void CallControl::flush() {

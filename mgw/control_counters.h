@@ -6,10 +6,12 @@
 #include "mgcp/endpoint_name.h"
 #include "mgcp/message.h"
 #include "mgw/command_outcome.h"
+#include "mgw/e1_line_status.h"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace mgw {
@@ -93,6 +95,8 @@ struct ControlCounters {
   io::Counter taps;
   std::vector<std::uint8_t> e1_trunks;  ///< their numbers; fixed once call control is made
   std::array<io::Counter, mgcp::kE1TrunkMax + 1> e1_endpoints_used;  ///< by trunk number
+  /// The trunks' lines, in the order of e1_trunks; null where there is none.
+  std::vector<std::shared_ptr<const E1LineStatus>> e1_lines;
 };
 
 }  // namespace mgw

@@ -39,7 +39,8 @@ const NamedCodec* find_codec(const mgcp::Codec& codec) {
 
 }  // namespace
 
-std::optional<rtp::TrauMapping> e1_mapping(const mgcp::Codec& codec, unsigned rate_kbps) {
+std::optional<rtp::TrauMapping> e1_mapping(const mgcp::Codec& codec, unsigned rate_kbps,
+                                           E1Forms forms) {
   const NamedCodec* known = find_codec(codec);
   if (known == nullptr) {
     return std::nullopt;
@@ -54,6 +55,10 @@ std::optional<rtp::TrauMapping> e1_mapping(const mgcp::Codec& codec, unsigned ra
     return std::nullopt;
   }
   mapping.framing = *framing;
+  if (forms == E1Forms::standard && rate_kbps != kTimeslotKbps &&
+      !rtp::trau_is_standard(rtp::trau_frame_type_of(mapping.codec), mapping.framing)) {
+    return std::nullopt;
+  }
   if (!known->extension.empty() && codec.parameter(known->extension) == "1") {
     mapping.extension = rtp::TrauExtension::tw_ts;
   }
@@ -69,13 +74,19 @@ bool same_mapping(const std::optional<rtp::TrauMapping>& left,
          left->extension == right->extension && left->amr_format == right->amr_format;
 }
 
-std::optional<std::size_t> first_e1_codec(std::span<const mgcp::Codec> codecs, unsigned rate_kbps) {
+std::optional<std::size_t> first_e1_codec(std::span<const mgcp::Codec> codecs, unsigned rate_kbps,
+                                          E1Forms forms) {
   for (std::size_t i = 0; i < codecs.size(); ++i) {
-    if (e1_mapping(codecs[i], rate_kbps)) {
+    if (e1_mapping(codecs[i], rate_kbps, forms)) {
       return i;
     }
   }
   return std::nullopt;
+}
+
+std::optional<std::size_t> first_e1_codec(std::span<const mgcp::Codec> codecs,
+                                          const E1Channel& channel) {
+  return first_e1_codec(codecs, channel.sub_slot.rate_kbps, channel.forms);
 }
 
 mgcp::Codec e1_media_codec(const mgcp::Codec& codec) {

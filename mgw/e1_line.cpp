@@ -9,7 +9,21 @@
 
 namespace mgw {
 
-E1Line::E1Line(std::unique_ptr<E1Driver> driver) noexcept : driver_(std::move(driver)) {}
+E1Line::E1Line(std::unique_ptr<E1Driver> driver, std::shared_ptr<E1LineStatus> status,
+               io::TimePoint now) noexcept
+    : driver_(std::move(driver)),
+      status_(std::move(status)),
+      next_due_(driver_->idle_interval() > io::Duration::zero() ? now : io::kNever) {}
+
+io::TimePoint E1Line::next_idle(io::TimePoint now) const noexcept {
+  const io::Duration interval = driver_->idle_interval();
+  return interval > io::Duration::zero() ? now + interval : io::kNever;
+}
+
+void E1Line::set_open_timeslots(std::size_t count) noexcept {
+  open_timeslots_ = count;
+  status_->open_timeslots.set(count);
+}
 
 void E1Line::attach(std::uint8_t timeslot, E1Leg& leg, std::uint32_t slot,
                     io::TimePoint now) noexcept {
@@ -19,7 +33,7 @@ void E1Line::attach(std::uint8_t timeslot, E1Leg& leg, std::uint32_t slot,
     next_due_ = now + driver_->interval();
   }
   if (place.leg_count == 0) {
-    ++open_timeslots_;
+    set_open_timeslots(open_timeslots_ + 1);
     driver_->open(timeslot);
   }
   place.legs[place.leg_count++] = {&leg, slot};
@@ -36,9 +50,7 @@ void E1Line::detach(std::uint8_t timeslot, const E1Leg& leg) noexcept {
   *found = place.legs[--place.leg_count];
   if (place.leg_count == 0) {
     driver_->close(timeslot);
-    if (--open_timeslots_ == 0) {
-      next_due_ = io::kNever;
-    }
+    set_open_timeslots(open_timeslots_ - 1);
   }
 }
 
@@ -47,7 +59,13 @@ void E1Line::receive(MediaPath& path, io::Datagram& /*datagram*/, io::TimePoint 
 }
 
 void E1Line::run(MediaPath& path, io::TimePoint now) noexcept {
+  if (open_timeslots_ == 0) {
+    driver_->poll(now);
+    next_due_ = next_idle(now);
+    return;
+  }
   for (int round = 0; next_due_ <= now && round < kBlocksPerRunMax; ++round) {
+    driver_->poll(now);
     for (std::uint8_t number = 1; number < kE1Timeslots; ++number) {
       if (timeslots_[number].leg_count > 0) {
         run_timeslot(path, number, now);

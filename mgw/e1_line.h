@@ -3,6 +3,7 @@
 // the legs of the sub-slots, and the blocks that they fill back to it. Behind each received block
 // exactly one is sent, so what is received clocks what is sent.
 
+#include "mgw/e1_line_status.h"
 #include "mgw/leg.h"
 #include "rtp/i460.h"
 
@@ -35,6 +36,10 @@ class E1Driver {
 
   /// How often it is asked for blocks while a time slot is open.
   [[nodiscard]] virtual io::Duration interval() const noexcept = 0;
+  /// How often poll() is called while none is; zero: not at all.
+  [[nodiscard]] virtual io::Duration idle_interval() const noexcept { return {}; }
+  /// Each interval comes first of all: what the driver has to see to by itself.
+  virtual void poll(io::TimePoint /*now*/) noexcept {}
   /// The first sub-slot of the time slot is in use. Blocks come once that is done.
   virtual void open(std::uint8_t timeslot) noexcept = 0;
   /// The last one is free again.
@@ -52,15 +57,15 @@ class E1Line final : public MediaDevice {
   /// Blocks of a time slot taken in one run at most: what a stall of 200 ms leaves.
   static constexpr int kBlocksPerRunMax = 10;
 
-  explicit E1Line(std::unique_ptr<E1Driver> driver) noexcept;
+  /// `status` is brought up to date as far as the driver does not do it.
+  E1Line(std::unique_ptr<E1Driver> driver, std::shared_ptr<E1LineStatus> status,
+         io::TimePoint now) noexcept;
 
   /// The leg, of the connection in `slot`, has its sub-slot of this time slot from now on, which
   /// none of the others shares a bit with.
   void attach(std::uint8_t timeslot, E1Leg& leg, std::uint32_t slot, io::TimePoint now) noexcept;
   /// It no longer has. Does nothing if it had none.
   void detach(std::uint8_t timeslot, const E1Leg& leg) noexcept;
-  /// Time slots that are open.
-  [[nodiscard]] std::size_t open_timeslots() const noexcept { return open_timeslots_; }
 
   void opened(const std::vector<io::SocketId>& /*sockets*/) override {}
   void receive(MediaPath& path, io::Datagram& datagram, io::TimePoint now) noexcept override;
@@ -80,7 +85,12 @@ class E1Line final : public MediaDevice {
 
   void run_timeslot(MediaPath& path, std::uint8_t number, io::TimePoint now) noexcept;
 
+  /// When run() is next, if it is not for the blocks of an open time slot.
+  [[nodiscard]] io::TimePoint next_idle(io::TimePoint now) const noexcept;
+  void set_open_timeslots(std::size_t count) noexcept;
+
   std::unique_ptr<E1Driver> driver_;
+  std::shared_ptr<E1LineStatus> status_;
   std::array<Timeslot, kE1Timeslots> timeslots_{};
   std::size_t open_timeslots_ = 0;
   io::TimePoint next_due_ = io::kNever;

@@ -7,6 +7,8 @@
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
 
+#include <bit>
+#include <bit>
 #include <functional>
 #include <utility>
 
@@ -53,6 +55,33 @@ class Families {
   std::vector<MetricFamily> families_;
 };
 
+void collect_e1_lines(const ControlCounters& control, Families& out) {
+  const auto each = [&](MetricType type, const char* name, const char* help, auto value) {
+    out.begin(type, name, help);
+    for (std::size_t i = 0; i < control.e1_trunks.size(); ++i) {
+      const E1LineStatus* line = control.e1_lines[i].get();
+      out.add(line == nullptr ? std::uint64_t{0} : value(*line),
+              {{"trunk", std::to_string(control.e1_trunks[i])}});
+    }
+  };
+  each(MetricType::Gauge, "mgw_e1_line_up", "Whether the trunk's line can carry calls.",
+       [](const E1LineStatus& line) {
+         return std::uint64_t{line.line_state() == E1LineState::up ? 1U : 0U};
+       });
+  each(MetricType::Counter, "mgw_e1_line_losses_total", "Times that the trunk's line went away.",
+       [](const E1LineStatus& line) { return line.losses.value(); });
+  each(MetricType::Gauge, "mgw_e1_timeslots_open", "Time slots of the line in use.",
+       [](const E1LineStatus& line) { return line.open_timeslots.value(); });
+  each(MetricType::Gauge, "mgw_e1_timeslots_refused",
+       "Time slots in use that the line's driver does not give away.",
+       [](const E1LineStatus& line) {
+         return static_cast<std::uint64_t>(std::popcount(line.refused.value()));
+       });
+  each(MetricType::Counter, "mgw_e1_blocks_discarded_total",
+       "Pieces of 20 ms of a time slot that the line's driver could not take in time.",
+       [](const E1LineStatus& line) { return line.discarded_blocks.value(); });
+}
+
 void collect_control(const ControlCounters& control, Families& out) {
   out.gauge("mgw_endpoints", "Endpoints of the virtual trunk.", control.endpoints_total.value());
   out.gauge("mgw_endpoints_used", "Endpoints with a call.", control.endpoints_used.value());
@@ -64,6 +93,7 @@ void collect_control(const ControlCounters& control, Families& out) {
   for (const std::uint8_t trunk : control.e1_trunks) {
     out.add(control.e1_endpoints_used[trunk].value(), {{"trunk", std::to_string(trunk)}});
   }
+  collect_e1_lines(control, out);
   out.gauge("mgw_connections", "Connections (legs) that exist.", control.connections.value());
   out.gauge("mgw_rtp_port_pairs",
             "RTP/RTCP port pairs in the configured range, over all local addresses.",
