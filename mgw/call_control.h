@@ -120,8 +120,10 @@ class CallControl {
   /// Commands whose answer waits for a worker.
   [[nodiscard]] std::size_t pending() const noexcept { return pending_.size(); }
   [[nodiscard]] const Trunks& trunks() const noexcept { return trunks_; }
-  /// The lines of the E1 trunks, in their order; null: a trunk has none.
-  [[nodiscard]] const std::vector<E1Line*>& e1_lines() const noexcept { return e1_lines_; }
+  /// How the lines of the E1 trunks are, in their order; null: a trunk has none.
+  [[nodiscard]] const std::vector<std::shared_ptr<const E1LineStatus>>& e1_lines() const noexcept {
+    return counters_.e1_lines;
+  }
   [[nodiscard]] const OsmuxControl& osmux() const noexcept { return osmux_; }
   /// The connections that the workers have, with their counters.
   [[nodiscard]] const MediaRegistry& media() const noexcept { return registry_; }

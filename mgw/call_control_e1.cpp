@@ -101,8 +101,9 @@ void CallControl::note_lines() {
     }
     line.noted = state;
     const bool is_up = state == E1LineState::up;
-    io::log(is_up ? io::LogLevel::notice : io::LogLevel::warning, "e1", "{} trunk={} losses={}",
-            to_string(state), counters_.e1_trunks[i], line.status->losses.value());
+    io::log(is_up ? io::LogLevel::notice : io::LogLevel::warning, io::LogCategory::e1,
+            "{} trunk={} losses={}", to_string(state), counters_.e1_trunks[i],
+            line.status->losses.value());
   }
 }
 
@@ -154,7 +155,7 @@ CallControl::Error CallControl::check_line(const mgcp::Request& request,
     return refusal("the line's driver does not give the time slot away");
   }
   Connection described;
-  apply_request(request, described);
+  apply_request(request, trunk_options(number), described);
   if (!first_e1_codec(described.codecs, subslot.rate_kbps, line.forms) &&
       first_e1_codec(described.codecs, subslot.rate_kbps, E1Forms::all)) {
     return refusal("AMR goes over virtual lines only");

@@ -82,7 +82,11 @@ std::optional<ProtocolError> CallControl::tap_connection(std::uint32_t number,
 
 bool CallControl::in_service(std::uint32_t number) const noexcept {
   const auto trunk = trunks_.e1_trunk_of(number);
-  return !trunk || e1_lines_[*trunk] != nullptr;
+  if (!trunk) {
+    return true;
+  }
+  const E1TrunkLine& line = e1_lines_[*trunk];
+  return line.line != nullptr && line.status->line_state() == E1LineState::up;
 }
 
 const conf::TrunkOptions& CallControl::trunk_options(std::uint32_t number) const noexcept {

@@ -1,5 +1,6 @@
 // Endpoints of E1 trunks on virtual lines: what may be created, and speech across the line.
 
+#include "tests/scenario/e1_speech.h"
 #include "tests/scenario/iuup_peer.h"
 
 #include <algorithm>
@@ -8,9 +9,16 @@
 
 using namespace std::chrono_literals;
 using mgw::DropCause;
+using scenario::check_heard;
+using scenario::endpoint_on;
+using scenario::frame_of;
+using scenario::kSpeech;
 using scenario::Leg;
 using scenario::LegOptions;
+using scenario::on;
 using scenario::Scene;
+using scenario::Speech;
+using scenario::talk_both;
 
 namespace {
 
@@ -19,112 +27,6 @@ conf::Config e1_config(conf::E1Wiring wiring = conf::E1Wiring::timeslot_pairs) {
   config.e1.virtual_lines = true;
   config.e1.wiring = wiring;
   return config;
-}
-
-/// A codec as it is described, and how its frames look.
-struct Speech {
-  const char* name;
-  const char* rate;
-  const char* formats;
-  const char* attributes;
-  std::uint8_t payload_type;
-  std::vector<unsigned> head;
-  std::size_t size;
-  unsigned head_mask = 0xff;  ///< bits of the last octet of the head that are its own
-  unsigned tail_mask = 0xff;  ///< bits of the last octet that count
-};
-
-const std::vector<Speech> kSpeech = {
-    {"FR", "16-0", "3", "", 3, {0xd0}, 33, 0xf0},
-    {"EFR", "16-2", "110", "a=rtpmap:110 GSM-EFR/8000\r\n", 110, {0xc0}, 31, 0xf0},
-    {"HR at 16", "16-4", "111", "a=rtpmap:111 GSM-HR-08/8000\r\n", 111, {0x00}, 15},
-    {"HR at 8", "8-3", "111", "a=rtpmap:111 GSM-HR-08/8000\r\n", 111, {0x00}, 15},
-    {"FR, tw-ts-001",
-     "16-0",
-     "3",
-     "a=rtpmap:3 GSM/8000\r\na=fmtp:3 tw-ts-001=1\r\n",
-     3,
-     {0xe0, 0xd0},
-     34,
-     0xf0},
-    {"AMR at 16",
-     "16-6",
-     "112",
-     "a=rtpmap:112 AMR/8000\r\na=fmtp:112 octet-align=1\r\n",
-     112,
-     {0xf0, 0x3c},
-     33,
-     0xff,
-     0xf0},
-    {"AMR at 8",
-     "8-0",
-     "112",
-     "a=rtpmap:112 AMR/8000\r\na=fmtp:112 octet-align=1\r\n",
-     112,
-     {0xf0, 0x14},
-     17,
-     0xff,
-     0xfc},
-    {"PCMA", "64-0", "8", "", 8, {}, 160},
-    {"clear channel", "64-0", "120", "a=rtpmap:120 CLEARMODE/8000\r\n", 120, {}, 160},
-};
-
-/// Frame number `number` of one speaker.
-sim::Bytes frame_of(const Speech& speech, unsigned speaker, unsigned number) {
-  std::uint32_t state = speaker * 7919 + number * 104729 + 1;
-  sim::Bytes payload(speech.size);
-  for (std::byte& octet : payload) {
-    state = state * 1664525U + 1013904223U;
-    octet = std::byte(state >> 24U);
-  }
-  for (std::size_t i = 0; i < speech.head.size(); ++i) {
-    const bool last = i + 1 == speech.head.size();
-    const std::byte own = std::byte(last ? speech.head_mask : 0xffU);
-    payload[i] = (payload[i] & ~own) | (std::byte(speech.head[i]) & own);
-  }
-  payload.back() &= std::byte(speech.tail_mask);
-  return payload;
-}
-
-LegOptions on(std::string endpoint, const Speech& speech, std::string mode = "sendrecv") {
-  LegOptions options;
-  options.endpoint = std::move(endpoint);
-  options.formats = speech.formats;
-  options.attributes = speech.attributes;
-  options.mode = std::move(mode);
-  return options;
-}
-
-std::string endpoint_on(int timeslot, const char* sub_slot, int trunk = 1) {
-  return fmt::format("ds/e1-{}/s-{}/su{}@mgw", trunk, timeslot, sub_slot);
-}
-
-void talk_both(Scene& scene, const Speech& speech, const Leg& a, const Leg& b, unsigned frames) {
-  for (unsigned i = 0; i < frames; ++i) {
-    a.peer->send_packet(speech.payload_type, frame_of(speech, 1, i));
-    b.peer->send_packet(speech.payload_type, frame_of(speech, 2, i));
-    scene.run_for(20ms);
-  }
-  scene.run_for(200ms);
-}
-
-/// Whether the peer got all frames of the speaker, bit by bit, one after the other and 160 ticks
-/// apart, as one stream.
-void check_heard(const Leg& leg, const Speech& speech, unsigned speaker, unsigned frames) {
-  const auto& received = leg.peer->received();
-  const auto first = std::find_if(received.begin(), received.end(), [&](const auto& packet) {
-    return packet.payload == frame_of(speech, speaker, 0);
-  });
-  REQUIRE(received.end() - first >= static_cast<std::ptrdiff_t>(frames));
-  for (unsigned i = 0; i < frames; ++i) {
-    CAPTURE(i);
-    CHECK(first[i].payload == frame_of(speech, speaker, i));
-    CHECK(first[i].header.payload_type == speech.payload_type);
-    CHECK(first[i].header.timestamp == first->header.timestamp + 160 * i);
-    CHECK(first[i].header.sequence == static_cast<std::uint16_t>(first->header.sequence + i));
-    CHECK(first[i].header.ssrc == received.front().header.ssrc);
-    CHECK_FALSE(first[i].header.marker);
-  }
 }
 
 }  // namespace
@@ -412,4 +314,75 @@ TEST_CASE("AMR crosses from IuUP over the line to RTP and back") {
     const sim::Bytes frame = frame_of(speech, 2, i);
     CHECK(first[i].payload == sim::Bytes(frame.begin() + 2, frame.end()));
   }
+}
+
+TEST_CASE("a hand-over in the middle of a call moves the peer, and the line hears the new one") {
+  const Speech& speech = kSpeech[0];
+  Scene scene(e1_config());
+  Leg a = scene.add_leg(on(endpoint_on(1, "16-0"), speech));
+  const Leg b = scene.add_leg(on(endpoint_on(2, "16-0"), speech));
+  scene.run_for(100ms);
+  talk_both(scene, speech, a, b, 20);
+  check_heard(a, speech, 2, 20);
+  sim::RtpPeer& before = *a.peer;
+  sim::RtpPeer& after = scene.world.add_peer();
+  const sim::Answer answer = scene.mdcx(a, "\r\n" + after.sdp("3"));
+  CHECK(answer.code == 200);
+  after.set_target(answer.media());
+  scene.run_for(20ms);
+  before.forget();
+  a.peer = &after;
+  for (unsigned i = 0; i < 20; ++i) {
+    before.send_packet(3, frame_of(speech, 3, i));  // it does not know yet
+    after.send_packet(3, frame_of(speech, 1, i));
+    b.peer->send_packet(3, frame_of(speech, 2, i));
+    scene.run_for(20ms);
+  }
+  scene.run_for(200ms);
+  CHECK(before.received().empty());
+  check_heard(a, speech, 2, 20);
+  CHECK(scene.dropped(DropCause::unknown_source) == 20);
+  const auto& heard = b.peer->received();
+  const auto first = std::find_if(heard.rbegin(), heard.rend(), [&](const auto& packet) {
+    return packet.payload == frame_of(speech, 1, 0);
+  });
+  REQUIRE(first - heard.rbegin() >= 19);
+  for (unsigned i = 0; i < 20; ++i) {
+    CHECK((first.base() - 1 + i)->payload == frame_of(speech, 1, i));
+  }
+  for (std::size_t i = 1; i < heard.size(); ++i) {  // to the other side it is one stream
+    CHECK(heard[i].header.timestamp == heard[i - 1].header.timestamp + 160);
+    CHECK(heard[i].header.ssrc == heard.front().header.ssrc);
+  }
+}
+
+TEST_CASE(
+    "a codec that changes while both speak costs a moment, and no frame is played as another") {
+  Scene scene(e1_config());
+  const Leg a = scene.add_leg(on(endpoint_on(1, "16-2"), kSpeech[0]));
+  const Leg b = scene.add_leg(on(endpoint_on(2, "16-2"), kSpeech[0]));
+  scene.run_for(100ms);
+  const auto speak = [&](const Speech& speech, unsigned first, unsigned last) {
+    for (unsigned i = first; i < last; ++i) {
+      a.peer->send_packet(speech.payload_type, frame_of(speech, 1, i));
+      b.peer->send_packet(speech.payload_type, frame_of(speech, 2, i));
+      scene.run_for(20ms);
+    }
+  };
+  speak(kSpeech[0], 0, 20);
+  CHECK(scene.mdcx(a, "\r\n" + a.peer->sdp("110", "a=rtpmap:110 GSM-EFR/8000\r\n")).code == 200);
+  speak(kSpeech[0], 20, 25);  // only one side has changed
+  CHECK(scene.mdcx(b, "\r\n" + b.peer->sdp("110", "a=rtpmap:110 GSM-EFR/8000\r\n")).code == 200);
+  scene.run_for(100ms);
+  for (const Leg* leg : {&a, &b}) {
+    CHECK(leg->peer->received().size() >= 20);
+    for (const auto& packet : leg->peer->received()) {
+      CHECK(packet.payload.size() == (packet.header.payload_type == 3 ? 33U : 31U));
+    }
+    leg->peer->forget();  // what comes now is a new stream
+  }
+  speak(kSpeech[1], 0, 30);
+  scene.run_for(200ms);
+  check_heard(a, kSpeech[1], 2, 30);
+  check_heard(b, kSpeech[1], 1, 30);
 }

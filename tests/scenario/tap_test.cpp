@@ -3,6 +3,7 @@
 #include "io/sim_network.h"
 #include "mgw/pcap_format.h"
 #include "rtp/byte_order.h"
+#include "tests/scenario/e1_speech.h"
 #include "tests/scenario/iuup_peer.h"
 #include "tests/scenario/osmux_peer.h"
 #include "tests/sim/temporary_directory.h"
@@ -455,4 +456,45 @@ TEST_CASE("an IuUP leg is captured as it is on the line, a circuit as the RTP th
     spoken += payload == scenario::aligned_590(static_cast<std::uint32_t>(spoken)) ? 1U : 0U;
   }
   CHECK(spoken == 8);
+}
+
+TEST_CASE("the leg of an E1 endpoint is tapped: what goes to the line, and what comes from it") {
+  const sim::TemporaryDirectory directory;
+  conf::Config config = tap_config(directory.path());
+  config.e1.virtual_lines = true;
+  config.e1.wiring = conf::E1Wiring::timeslot_pairs;
+  Scene scene(config);
+  const scenario::Speech& speech = scenario::kSpeech[1];
+  const auto endpoint = [](int timeslot) { return scenario::endpoint_on(timeslot, "16-2"); };
+  const Leg a = scene.add_leg(scenario::on(endpoint(1), speech));
+  const Leg b = scene.add_leg(scenario::on(endpoint(2), speech));
+  io::SimPeer listener(scene.world.network(), sim::address(kListener, 5000));
+  scene.run_for(100ms);
+  CHECK(scene.mdcx(a, tap("both pcap line")).code == 200);
+  CHECK(scene.mdcx(b, tap("in udp 198.18.0.1:5000")).code == 200);
+  a.peer->forget();
+  scenario::talk_both(scene, speech, a, b, 20);
+  scenario::check_heard(a, speech, 2, 20);
+  scenario::check_heard(b, speech, 1, 20);
+  const std::size_t came_from_line = a.peer->received().size();
+  CHECK(scene.mdcx(a, tap("off")).code == 200);
+  drain(scene);
+
+  std::size_t said = 0;
+  std::size_t heard = 0;
+  for (const Captured& packet : read_capture(directory.read("line"))) {
+    REQUIRE(packet.bytes.size() == rtp::kRtpHeaderBytes + speech.size);
+    const bool is_said = packet.source == a.peer->local();
+    if (is_said) {
+      const Bytes payload(packet.bytes.begin() + rtp::kRtpHeaderBytes, packet.bytes.end());
+      CHECK(payload == scenario::frame_of(speech, 1, static_cast<unsigned>(said)));
+      CHECK(packet.destination == a.answer.media());
+    } else {
+      CHECK(packet.bytes == octets_of(a.peer->received().at(heard)));
+    }
+    ++(is_said ? said : heard);
+  }
+  CHECK(said == 20);
+  CHECK(heard == came_from_line);
+  CHECK(copies(listener).size() == 20);
 }
