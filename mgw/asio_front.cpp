@@ -1,6 +1,7 @@
 #include "mgw/asio_front.h"
 
 #include "io/log.h"
+#include "mgw/asio_streams.h"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/udp.hpp>
@@ -15,7 +16,9 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <memory>
 #include <utility>
+#include <vector>
 
 namespace mgw {
 
@@ -54,6 +57,7 @@ struct AsioFront::Loop {
   asio::signal_set reopen_signal{context, SIGHUP};
   asio::steady_timer tick{context};
   FrontHandlers handlers;
+  std::vector<std::unique_ptr<AsioStreams>> streams;
   std::atomic<bool> wake_posted{false};
   std::array<char, kDatagramBytesMax> datagram{};
 
@@ -152,6 +156,30 @@ io::Result<io::SocketAddress> AsioFront::open(const io::SocketAddress& local,
     return io::failure(error ? error.value() : errno);
   }
   return io::SocketAddress::from_kernel(&bound, bound_size);
+}
+
+io::Result<io::SocketAddress> AsioFront::listen(const io::SocketAddress& local,
+                                                StreamService service) {
+  auto streams = std::make_unique<AsioStreams>(loop_->context, std::move(service));
+  auto bound = streams->open(local);
+  if (bound) {
+    loop_->streams.push_back(std::move(streams));
+  }
+  return bound;
+}
+
+void AsioFront::pump_streams() {
+  for (const auto& streams : loop_->streams) {
+    streams->pump_all();
+  }
+}
+
+void AsioFront::close_streams() {
+  loop_->streams.clear();
+}
+
+void AsioFront::stop() {
+  loop_->context.stop();
 }
 
 void AsioFront::run(FrontHandlers handlers) {

@@ -1,10 +1,11 @@
 #pragma once
 // The control thread's event loop: the MGCP socket, signals, the once-a-second tick, and wake-ups
-// from the workers. The only code that knows Boost.Asio.
+// from the workers, and TCP servers. With mgw/asio_streams.h the only code that knows Boost.Asio.
 
 #include "io/result.h"
 #include "io/socket_address.h"
 #include "mgw/call_control.h"
+#include "mgw/stream_session.h"
 
 #include <cstdint>
 #include <functional>
@@ -42,8 +43,17 @@ class AsioFront final : public AgentSender {
   /// Binds the MGCP socket; `call_agent` with a family connects it. The address it got, or why not.
   [[nodiscard]] io::Result<io::SocketAddress> open(const io::SocketAddress& local,
                                                    const io::SocketAddress& call_agent);
-  /// Runs until a stop signal is accepted.
+  /// Listens on a TCP address as long as the front lives. The address it got, or why not.
+  [[nodiscard]] io::Result<io::SocketAddress> listen(const io::SocketAddress& local,
+                                                     StreamService service);
+  /// Sends what the sessions of TCP connections have to say of their own accord.
+  void pump_streams();
+  /// Ends all TCP connections and servers.
+  void close_streams();
+  /// Runs until a stop signal is accepted, or stop() is called.
   void run(FrontHandlers handlers);
+  /// Ends run() as soon as the present handler returns. Control thread only.
+  void stop();
   /// Gets on_wake called soon. Any thread; several calls may become one.
   void wake();
   /// Sends from the MGCP socket; never blocks.

@@ -19,6 +19,10 @@ namespace {
 using io::LogCategory;
 using io::LogLevel;
 
+/// Descriptors that RTP sockets leave free: sessions of the VTY and CTRL, scrapes, log files,
+/// captures.
+constexpr std::uint32_t kReservedDescriptors = 128;
+
 io::BackendChoice backend_choice(conf::BackendChoice choice) {
   switch (choice) {
     case conf::BackendChoice::poll:
@@ -85,8 +89,11 @@ class Gateway::SystemRandom final : public RandomSource {
   std::size_t position_ = buffer_.size();
 };
 
-Gateway::Gateway(const conf::Config& config)
-    : config_(config), random_(std::make_unique<SystemRandom>()) {
+Gateway::Gateway(const conf::Config& config, ProgramFacts facts)
+    : config_(config),
+      facts_(std::move(facts)),
+      sockets_(kReservedDescriptors),
+      random_(std::make_unique<SystemRandom>()) {
   raise_open_files_limit(config_.endpoints.count);
   const auto selection = io::select_backend(backend_choice(config_.io.backend));
   if (!selection) {
@@ -114,10 +121,12 @@ Gateway::Gateway(const conf::Config& config)
     notifier_->on_response(agent, transaction_id, code, clock_.now());
   });
   start_metrics(*selection);
+  open_operator_front(backend);
   open_front();
 }
 
 Gateway::~Gateway() {
+  front_.close_streams();
   metrics_.reset();  // the workers' counters go with them
   workers_->stop();
 }
@@ -135,6 +144,22 @@ void Gateway::open_front() {
   }
   io::log(LogLevel::notice, LogCategory::lmgcp, "listening on {} for {} endpoints", bound->text(),
           config_.endpoints.count);
+}
+
+void Gateway::open_operator_front(std::string_view backend) {
+  view_ = std::make_unique<GatewayView>(
+      GatewayViewParts{config_, facts_.configuration_file, *control_, *notifier_, clock_, backend,
+                       [this] { on_reconfigured(); }, [this] { front_.stop(); }});
+  operators_ = std::make_unique<OperatorFront>(
+      OperatorFrontParts{config_, *view_, front_, sockets_, clock_, facts_.version});
+  operators_->open();
+}
+
+void Gateway::on_reconfigured() {
+  if (const auto log = set_up_log(config_.log, facts_.colours); !log) {
+    io::log(LogLevel::error, LogCategory::lglobal, "{}", log.error());
+  }
+  operators_->on_reconfigured();
 }
 
 void Gateway::start_metrics(const io::BackendSelection& selection) {
@@ -177,10 +202,14 @@ void Gateway::run() {
     control_->on_datagram(agent, datagram);
   };
   handlers.on_burst_end = [this] { control_->flush(); };
-  handlers.on_wake = [this] { take_media_events(); };
+  handlers.on_wake = [this] {
+    take_media_events();
+    operators_->on_wake();
+  };
   handlers.on_tick = [this] {
     control_->on_tick();
     notifier_->on_tick(clock_.now());
+    operators_->on_tick();
   };
   handlers.on_stop_signal = [this](int signal) { return on_stop_signal(signal); };
   handlers.on_reopen_signal = [] { io::reopen_log(); };

@@ -6,21 +6,32 @@
 #include "io/socket_factory.h"
 #include "mgw/asio_front.h"
 #include "mgw/call_control.h"
+#include "mgw/gateway_view.h"
+#include "mgw/log_setup.h"
 #include "mgw/metrics_exporter.h"
+#include "mgw/operator_front.h"
 #include "mgw/restart_notifier.h"
 #include "mgw/worker_pool.h"
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace mgw {
+
+/// What a gateway has to know of the program that it is in.
+struct ProgramFacts {
+  std::string configuration_file;  ///< empty: none
+  std::string version;             ///< "0.1.0"
+  LogColours colours = LogColours::never;
+};
 
 /// Made, run and destroyed by the main thread, which becomes the control thread.
 class Gateway {
  public:
-  /// Binds the MGCP socket, starts the workers and the metrics. Throws std::runtime_error with a
-  /// message for the operator.
-  explicit Gateway(const conf::Config& config);
+  /// Binds the MGCP socket and those of the VTY and CTRL, starts the workers and the metrics.
+  /// Throws std::runtime_error with a message for the operator.
+  explicit Gateway(const conf::Config& config, ProgramFacts facts = {});
   Gateway(const Gateway&) = delete;
   Gateway& operator=(const Gateway&) = delete;
   Gateway(Gateway&&) = delete;
@@ -33,6 +44,8 @@ class Gateway {
 
  private:
   void open_front();
+  void open_operator_front(std::string_view backend);
+  void on_reconfigured();
   void start_metrics(const io::BackendSelection& selection);
   void take_media_events();
   [[nodiscard]] bool on_stop_signal(int signal);
@@ -41,16 +54,20 @@ class Gateway {
   class SystemRandom;
 
   // In the order of their construction; destruction is the order of shutdown.
-  const conf::Config config_;
+  conf::Config config_;
+  const ProgramFacts facts_;
   io::MonotonicClock clock_;
   io::KernelSocketFactory sockets_;
   std::unique_ptr<RandomSource> random_;
+  // Sessions in front_ use operators_, which is destroyed before: close_streams() ends them first.
   AsioFront front_;
   std::unique_ptr<TapRegistry> taps_;
   std::unique_ptr<WorkerPool> workers_;
   std::unique_ptr<CallControl> control_;
   std::unique_ptr<RestartNotifier> notifier_;
   std::unique_ptr<MetricsExporter> metrics_;
+  std::unique_ptr<GatewayView> view_;
+  std::unique_ptr<OperatorFront> operators_;
 };
 
 }  // namespace mgw

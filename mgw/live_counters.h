@@ -4,7 +4,9 @@
 // instant.
 
 #include "io/counter.h"
+#include "io/time.h"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -37,6 +39,21 @@ class LiveTraffic {
   io::Counter octets_;
 };
 
+/// An instant that the worker sets and other threads may read.
+class LiveInstant {
+ public:
+  /// Worker thread only.
+  void set(io::TimePoint instant) noexcept {
+    value_.store(instant.time_since_epoch().count(), std::memory_order_relaxed);
+  }
+  [[nodiscard]] io::TimePoint value() const noexcept {
+    return io::TimePoint(io::Duration(value_.load(std::memory_order_relaxed)));
+  }
+
+ private:
+  std::atomic<io::Duration::rep> value_{0};
+};
+
 /// What only Osmux legs count.
 struct OsmuxLegCounters {
   io::Counter chunks_received;  ///< with speech
@@ -60,6 +77,7 @@ struct LiveCounters {
   io::Counter dropped;       ///< of what came in and of what was to go out here
   io::Counter timestamp_errors_in;
   io::Counter timestamp_errors_out;
+  LiveInstant last_activity;  ///< of the last accepted packet or command
   OsmuxLegCounters osmux;
   E1LegCounters e1;
 };

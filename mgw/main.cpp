@@ -1,10 +1,11 @@
 // The program mgw: reads arguments and configuration, then runs a Gateway.
 
-#include "conf/config_environment.h"
-#include "conf/config_loader.h"
 #include "io/log.h"
+#include "mgw/background.h"
+#include "mgw/configuration_file.h"
 #include "mgw/gateway.h"
 #include "mgw/log_setup.h"
+#include "ttcn-compat/osmo_configuration.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -12,14 +13,17 @@
 #include <chrono>
 #include <cstdlib>
 #include <exception>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
 
-/// Exit codes of start-up failures; 1 is an error while running.
+/// Exit statuses of failures to start; those of configurations are in mgw/configuration_file.h, and
+/// with osmo-mgw's files everything else is osmo-mgw's 255.
 constexpr int kExitUsage = 2;
-constexpr int kExitConfiguration = 3;
+constexpr int kExitOsmoFailure = 255;
 
 /// Time for the last log lines to be written.
 constexpr std::chrono::milliseconds kLastLinesLimit{500};
@@ -30,46 +34,86 @@ struct Arguments {
   bool check = false;
   bool version = false;
   bool no_colour = false;
+  bool background = false;
+  std::string level;  ///< of osmo-mgw's option -e, a number
 };
 
-tl::expected<conf::Config, conf::ConfigError> load(const Arguments& arguments) {
-  auto config = arguments.file.empty() ? conf::load_text("", "(defaults)", arguments.settings)
-                                       : conf::load(arguments.file, arguments.settings);
-  if (!config) {
-    return config;
+/// Level numbers of Osmocom's programs: 1 debug, 3 info, 5 notice, 7 error, 8 fatal.
+std::optional<conf::LogLevel> log_level(const std::string& number) {
+  const std::vector<std::pair<std::string, conf::LogLevel>> levels = {{"1", conf::LogLevel::debug},
+                                                                      {"3", conf::LogLevel::info},
+                                                                      {"5", conf::LogLevel::notice},
+                                                                      {"7", conf::LogLevel::error},
+                                                                      {"8", conf::LogLevel::fatal}};
+  for (const auto& [text, level] : levels) {
+    if (text == number) {
+      return level;
+    }
   }
-  if (const auto applied =
-          conf::apply_environment(*config, [](const char* name) { return std::getenv(name); });
-      !applied) {
-    return tl::unexpected(applied.error());
+  return std::nullopt;
+}
+
+/// -e raises or lowers the level on standard error, whatever the file says.
+bool apply_level(const std::string& number, conf::LogOptions& log) {
+  if (number.empty()) {
+    return true;
   }
-  return config;
+  const auto level = log_level(number);
+  if (!level) {
+    return false;
+  }
+  log.level = *level;
+  for (conf::LogTarget& target : log.targets) {
+    if (target.kind == conf::LogTarget::Kind::standard_error) {
+      target.force_all = level;
+    }
+  }
+  return true;
+}
+
+int serve(const Arguments& arguments, const conf::Config& config) {
+  const int failure = ttcn_compat::is_osmo_file(arguments.file) ? kExitOsmoFailure : EXIT_FAILURE;
+  const auto colours = arguments.no_colour ? mgw::LogColours::never : mgw::LogColours::on_terminals;
+  try {
+    std::optional<mgw::Background> background;
+    if (arguments.background) {
+      background.emplace();
+    }
+    if (const auto log = mgw::set_up_log(config.log, colours); !log) {
+      fmt::print(stderr, "mgw: {}\n", log.error());
+      return failure;
+    }
+    mgw::Gateway gateway(config, {arguments.file, MGW_VERSION, colours});
+    if (background) {
+      background->ready();
+    }
+    gateway.run();
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "mgw: {}\n", error.what());
+    return failure;
+  }
+  return EXIT_SUCCESS;
 }
 
 int run(const Arguments& arguments) {
-  const auto config = load(arguments);
-  if (!config) {
-    fmt::print(stderr, "{}\n", config.error().to_string());
-    return kExitConfiguration;
+  auto read = mgw::load_configuration(arguments.file, arguments.settings);
+  if (!read) {
+    fmt::print(stderr, "{}\n", read.error().message);
+    return read.error().exit_status;
+  }
+  for (const std::string& remark : read->remarks) {
+    fmt::print(stderr, "{}\n", remark);
+  }
+  if (!apply_level(arguments.level, read->config.log)) {
+    fmt::print(stderr, "mgw: -e takes 1 (debug), 3 (info), 5 (notice), 7 (error) or 8 (fatal)\n");
+    return kExitUsage;
   }
   if (arguments.check) {
     fmt::print("{}: configuration is valid\n",
                arguments.file.empty() ? "defaults" : arguments.file);
     return EXIT_SUCCESS;
   }
-  const auto colours = arguments.no_colour ? mgw::LogColours::never : mgw::LogColours::on_terminals;
-  if (const auto log = mgw::set_up_log(config->log, colours); !log) {
-    fmt::print(stderr, "mgw: {}\n", log.error());
-    return EXIT_FAILURE;
-  }
-  try {
-    mgw::Gateway gateway(*config);
-    gateway.run();
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "mgw: {}\n", error.what());
-    return EXIT_FAILURE;
-  }
-  return EXIT_SUCCESS;
+  return serve(arguments, read->config);
 }
 
 }  // namespace
@@ -79,13 +123,19 @@ int main(int argc, char** argv) {
   CLI::App app(
       "mgw, a media gateway: relays voice (RTP, RTCP) between the legs of calls, steered over MGCP",
       "mgw");
-  app.add_option("-c,--config-file", arguments.file,
-                 "Configuration (YAML); without it all defaults apply");
+  app.add_option(
+      "-c,--config-file", arguments.file,
+      "Configuration: YAML, or an osmo-mgw file if its name ends in .cfg; without it all "
+      "defaults apply");
   app.add_option("--set", arguments.settings, "KEY=VALUE, overrides the file; may be repeated")
       ->take_all();
   app.add_flag("--check", arguments.check, "Check the configuration and exit");
   app.add_flag("-V,--version", arguments.version, "Print the version and exit");
   app.add_flag("-s,--disable-color", arguments.no_colour, "No colours in the log");
+  app.add_flag("-D,--daemonize", arguments.background,
+               "Run in the background, once all sockets are open");
+  app.add_option("-e,--log-level", arguments.level,
+                 "Level on standard error: 1 debug, 3 info, 5 notice, 7 error, 8 fatal");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

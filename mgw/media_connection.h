@@ -61,7 +61,6 @@ struct MediaConnection {
   LiveCounters live;                    ///< any thread may read them
   Traffic rtcp_received;
   Traffic rtcp_sent;
-  io::TimePoint last_activity;      ///< of the last accepted packet or command
   std::uint32_t notable_drops = 0;  ///< since the last report
   DropCause notable_cause = DropCause::unknown_source;
   std::unique_ptr<Tap> tap;  ///< null as long as nobody listens

@@ -175,7 +175,7 @@ void MediaPath::forward_rtp(std::uint32_t slot, MediaConnection& source, io::Dat
 
 void MediaPath::count_received(MediaConnection& source, const MediaPacket& packet,
                                io::TimePoint now) noexcept {
-  source.last_activity = now;
+  source.live.last_activity.set(now);
   source.live.rtp_received.count(packet.datagram.size);
   counters_.rtp_packets_received.add();
   counters_.rtp_octets_received.add(packet.datagram.size);
@@ -287,7 +287,7 @@ void MediaPath::forward_rtcp(std::uint32_t slot, MediaConnection& source, io::Da
   if (source.tap != nullptr) {
     taps_.received(source, datagram);
   }
-  source.last_activity = now;
+  source.live.last_activity.set(now);
   source.rtcp_received.count(datagram.size);
   counters_.rtcp_packets_received.add();
   rtp::RtcpReader reader(datagram.bytes());

@@ -8,7 +8,6 @@
 #include <prometheus/text_serializer.h>
 
 #include <bit>
-#include <bit>
 #include <functional>
 #include <utility>
 

@@ -98,7 +98,7 @@ tl::expected<void, DropCause> OsmuxLeg::on_chunk(const LegContext& context,
     return tl::unexpected(DropCause::unknown_source);
   }
   if (chunk.header.kind == rtp::OsmuxKind::voice) {
-    context.connection.last_activity = context.now;
+    context.connection.live.last_activity.set(context.now);
     play(context);  // what is due makes room for what comes
     playout_->on_chunk(chunk, context.now);
     OsmuxLegCounters& counters = context.connection.live.osmux;

@@ -33,30 +33,36 @@ std::optional<io::SocketAddress> notified_agent(const conf::Config& config) {
 RestartNotifier::RestartNotifier(const conf::Config& config, AgentSender& agents,
                                  mgcp::TransactionId transaction_id)
     : agent_(notified_agent(config)),
-      endpoint_("*@" + (config.mgcp.domain == "*" ? "mgw" : config.mgcp.domain)),
+      connected_agent_(
+          config.mgcp.call_agent.empty()
+              ? std::nullopt
+              : io::SocketAddress::parse(config.mgcp.call_agent, conf::kCallAgentPort)),
+      all_endpoints_("*@" + (config.mgcp.domain == "*" ? "mgw" : config.mgcp.domain)),
       agents_(agents),
       next_id_(std::clamp<mgcp::TransactionId>(transaction_id, 1, mgcp::kTransactionIdMax)) {}
 
-void RestartNotifier::notify(mgcp::RestartMethod method, io::TimePoint now) {
-  if (!agent_) {
-    return;
+bool RestartNotifier::send(mgcp::RestartMethod method, std::string_view endpoint,
+                           const std::optional<io::SocketAddress>& agent, io::TimePoint now) {
+  if (!agent) {
+    return false;
   }
   mgcp::Request request;
   request.verb = mgcp::Verb::rsip;
   request.transaction_id = next_id_;
-  request.endpoint = endpoint_;
+  request.endpoint = endpoint;
   request.restart_method = method;
-  UnderWay notice{next_id_, {}, now, now + kFirstInterval, kFirstInterval};
+  UnderWay notice{*agent, next_id_, {}, now, now + kFirstInterval, kFirstInterval};
   mgcp::write_request(notice.datagram, request);
   next_id_ = next_id_ == mgcp::kTransactionIdMax ? 1 : next_id_ + 1;
-  agents_.send(*agent_, notice.datagram);
+  agents_.send(*agent, notice.datagram);
   under_way_ = std::move(notice);
+  return true;
 }
 
 void RestartNotifier::on_response(const io::SocketAddress& agent,
                                   mgcp::TransactionId transaction_id, mgcp::ResponseCode code,
                                   io::TimePoint now) noexcept {
-  if (!under_way_ || agent != *agent_ || under_way_->transaction_id != transaction_id) {
+  if (!under_way_ || agent != under_way_->agent || under_way_->transaction_id != transaction_id) {
     return;
   }
   if (mgcp::number(code) >= mgcp::number(mgcp::ResponseCode::ok)) {
@@ -73,11 +79,11 @@ void RestartNotifier::on_tick(io::TimePoint now) {
   }
   if (now - under_way_->first >= kGiveUpAfter) {
     io::log(io::LogLevel::warning, io::LogCategory::lmgcp, "call agent {} does not answer RSIP",
-            agent_->text());
+            under_way_->agent.text());
     under_way_.reset();
     return;
   }
-  agents_.send(*agent_, under_way_->datagram);
+  agents_.send(under_way_->agent, under_way_->datagram);
   under_way_->interval =
       std::max(under_way_->interval, std::min(2 * under_way_->interval, kLongestInterval));
   under_way_->next = now + under_way_->interval;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace mgw {
 
@@ -28,7 +29,15 @@ class RestartNotifier {
 
   /// All endpoints are in service, or go out of it. A later notice replaces an earlier one that is
   /// not yet answered.
-  void notify(mgcp::RestartMethod method, io::TimePoint now);
+  void notify(mgcp::RestartMethod method, io::TimePoint now) {
+    static_cast<void>(send(method, all_endpoints_, agent_, now));
+  }
+  /// The same for one endpoint, named with its domain: an agent that is merely connected
+  /// (MgcpOptions::call_agent) is told of that too. False: there is nobody to be told.
+  [[nodiscard]] bool notify(mgcp::RestartMethod method, std::string_view endpoint,
+                            io::TimePoint now) {
+    return send(method, endpoint, agent_ ? agent_ : connected_agent_, now);
+  }
   /// A response came from somewhere. A provisional one (below 200) ends nothing, but the notice is
   /// repeated at longer intervals from then on.
   void on_response(const io::SocketAddress& agent, mgcp::TransactionId transaction_id,
@@ -39,7 +48,11 @@ class RestartNotifier {
   [[nodiscard]] bool waiting() const noexcept { return under_way_.has_value(); }
 
  private:
+  [[nodiscard]] bool send(mgcp::RestartMethod method, std::string_view endpoint,
+                          const std::optional<io::SocketAddress>& agent, io::TimePoint now);
+
   struct UnderWay {
+    io::SocketAddress agent;
     mgcp::TransactionId transaction_id = 0;
     std::string datagram;
     io::TimePoint first;
@@ -48,7 +61,8 @@ class RestartNotifier {
   };
 
   std::optional<io::SocketAddress> agent_;
-  std::string endpoint_;
+  std::optional<io::SocketAddress> connected_agent_;
+  std::string all_endpoints_;
   AgentSender& agents_;
   mgcp::TransactionId next_id_;
   std::optional<UnderWay> under_way_;

@@ -206,7 +206,7 @@ void Worker::expect_new_source(MediaConnection& connection,
 void Worker::entry_applied(std::uint32_t slot, MediaConnection& connection, io::TimePoint now) {
   const ForwardingEntry& entry = connection.entry;
   if (entry.commanded) {
-    connection.last_activity = now;
+    connection.live.last_activity.set(now);
   }
   connection.statistics.set_clock_rate(entry.timing.clock_rate_hz);
   media_.entry_applied(slot, connection, now);
@@ -218,7 +218,7 @@ void Worker::entry_applied(std::uint32_t slot, MediaConnection& connection, io::
   }
   if (entry.connection_timeout > io::Duration::zero()) {
     arm_no_later(TimerKind::connection_timeout, slot,
-                 connection.last_activity + entry.connection_timeout);
+                 connection.live.last_activity.value() + entry.connection_timeout);
   }
   if (entry.keep_alive_interval > io::Duration::zero()) {
     arm_no_later(TimerKind::keep_alive, slot, now + entry.keep_alive_interval);
@@ -299,8 +299,8 @@ void Worker::on_connection_timer(std::uint32_t slot, io::TimePoint now) {
     return;
   }
   const io::Duration timeout = connection->entry.connection_timeout;
-  if (connection->last_activity + timeout > now) {
-    arm(TimerKind::connection_timeout, slot, connection->last_activity + timeout);
+  if (connection->live.last_activity.value() + timeout > now) {
+    arm(TimerKind::connection_timeout, slot, connection->live.last_activity.value() + timeout);
     return;
   }
   MediaEvent event;

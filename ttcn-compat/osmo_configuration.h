@@ -9,6 +9,11 @@
 
 namespace ttcn_compat {
 
+/// Whether a file of this name is osmo-mgw's: it ends in ".cfg".
+[[nodiscard]] inline bool is_osmo_file(std::string_view name) noexcept {
+  return name.ends_with(".cfg");
+}
+
 /// The configuration of an empty osmo-mgw file: osmo-mgw's defaults throughout. Among them: MGCP on
 /// all addresses, VTY and CTRL on loopback, RTP ports 16002 to 16065, no Prometheus exporter.
 [[nodiscard]] conf::Config osmo_mgw_defaults();

@@ -1,0 +1,83 @@
+#pragma once
+// The gateway as its operators see it (VTY, CTRL, statistics), out of the parts that it is made of.
+
+#include "conf/config.h"
+#include "io/time.h"
+#include "mgw/call_control.h"
+#include "mgw/restart_notifier.h"
+#include "ttcn-compat/gateway_access.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mgw {
+
+/// What the view is made of. All must outlive it.
+struct GatewayViewParts {
+  conf::Config& config;            ///< in force; changed by reconfigure()
+  std::string configuration_file;  ///< empty: none
+  CallControl& control;
+  RestartNotifier& notifier;
+  const io::Clock& clock;
+  std::string_view backend;               ///< "poll" or "io_uring"; a literal
+  std::function<void()> on_reconfigured;  ///< `config` has changed
+  std::function<void()> shut_down;
+};
+
+/// See above. Control thread only.
+class GatewayView final : public ttcn_compat::GatewayAccess {
+ public:
+  explicit GatewayView(GatewayViewParts parts);
+
+  /// As configured, with what takes effect at the next start only.
+  [[nodiscard]] const conf::Config& config() const override { return configured_; }
+  [[nodiscard]] tl::expected<ttcn_compat::ReconfigureResult, ttcn_compat::Failure> reconfigure(
+      conf::Config changed) override;
+  [[nodiscard]] const std::string& configuration_file() const override {
+    return parts_.configuration_file;
+  }
+  [[nodiscard]] std::vector<ttcn_compat::TrunkView> trunks() const override;
+  [[nodiscard]] ttcn_compat::EndpointView endpoint(std::size_t trunk,
+                                                   std::uint32_t index) const override;
+  [[nodiscard]] std::optional<std::uint32_t> next_used(std::size_t trunk,
+                                                       std::uint32_t index) const override;
+  [[nodiscard]] std::optional<std::uint32_t> find_endpoint(std::size_t trunk,
+                                                           std::string_view name) const override;
+  [[nodiscard]] std::size_t osmux_circuits_used() const override;
+  [[nodiscard]] std::vector<ttcn_compat::E1LineView> e1_lines() const override;
+  [[nodiscard]] std::vector<ttcn_compat::ThreadView> threads() const override;
+  [[nodiscard]] std::string_view backend() const override { return parts_.backend; }
+  void visit_counters(const ttcn_compat::CounterGroupVisitor& visit) const override;
+  void free_endpoint(std::size_t trunk, std::uint32_t index) override;
+  bool reset_endpoint(std::size_t trunk, std::uint32_t index) override;
+  [[nodiscard]] tl::expected<void, ttcn_compat::Failure> loop_endpoint(std::size_t trunk,
+                                                                       std::uint32_t index,
+                                                                       bool on) override;
+  [[nodiscard]] tl::expected<void, ttcn_compat::Failure> tap(
+      std::size_t trunk, std::uint32_t index, std::string_view connection_id, bool received,
+      const io::SocketAddress& target) override;
+  void set_draining(bool on) override;
+  [[nodiscard]] bool draining() const override { return parts_.control.draining(); }
+  void shut_down() override { parts_.shut_down(); }
+
+ private:
+  /// The number of an endpoint among all Trunks.
+  [[nodiscard]] std::uint32_t number_of(std::size_t trunk, std::uint32_t index) const;
+  [[nodiscard]] ttcn_compat::ConnectionView connection_view(std::uint32_t number,
+                                                            const Endpoint& endpoint,
+                                                            const Connection& connection) const;
+
+  GatewayViewParts parts_;
+  conf::Config configured_;
+};
+
+/// `wanted` as far as it can take effect while the gateway runs with `running`: what can't is as it
+/// was.
+[[nodiscard]] conf::Config effective_config(const conf::Config& running,
+                                            const conf::Config& wanted);
+
+}  // namespace mgw
