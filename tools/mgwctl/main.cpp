@@ -1,6 +1,8 @@
-// mgwctl: one-shot MGCP commands, raw messages and the status of a gateway, for people and scripts.
+// mgwctl: one-shot MGCP commands, raw messages, the status of a gateway, and conversion of
+// configuration files, for people and scripts.
 
 #include "tools/mgwctl/answer.h"
+#include "tools/mgwctl/convert.h"
 #include "tools/mgwctl/exchange.h"
 #include "tools/mgwctl/http_client.h"
 #include "tools/mgwctl/options.h"
@@ -98,6 +100,8 @@ int main(int count, char** arguments) {
       return run_raw(options);
     case mgwctl::Action::status:
       return run_status(options);
+    case mgwctl::Action::convert:
+      return mgwctl::convert_file(options.convert_from, options.convert_to);
     case mgwctl::Action::command:
       break;
   }

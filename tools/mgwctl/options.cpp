@@ -133,6 +133,10 @@ std::variant<Options, int> parse_command_line(int count, const char* const* argu
   CLI::App* status = app.add_subcommand("status", "Is the gateway there, and what does it do");
   status->add_option("--metrics", options.metrics,
                      "Metrics, HOST:PORT or URL (default 127.0.0.1:9747)");
+  CLI::App* convert = app.add_subcommand(
+      "convert-config", "Turn an osmo-mgw configuration file (*.cfg) into YAML, or YAML into one");
+  convert->add_option("file", options.convert_from, "The file")->required();
+  convert->add_option("output", options.convert_to, "Where to (default: standard output)");
   try {
     app.parse(count, arguments);
   } catch (const CLI::ParseError& error) {
@@ -145,9 +149,10 @@ std::variant<Options, int> parse_command_line(int count, const char* const* argu
   }
   options.gateway = *address;
   options.timeout = std::chrono::milliseconds(timeout_ms);
-  options.action = raw->parsed()      ? Action::raw
-                   : status->parsed() ? Action::status
-                                      : Action::command;
+  options.action = raw->parsed()       ? Action::raw
+                   : status->parsed()  ? Action::status
+                   : convert->parsed() ? Action::convert
+                                       : Action::command;
   for (const VerbCommand& verb : verbs) {
     if (verb.app->parsed()) {
       options.command = verb.command;

@@ -17,7 +17,7 @@ inline constexpr int kExitRefused = 1;   ///< the gateway answered with an error
 inline constexpr int kExitNoAnswer = 2;  ///< no answer, or wrong usage
 
 /// What is to be done.
-enum class Action : std::uint8_t { command, raw, status };
+enum class Action : std::uint8_t { command, raw, status, convert };
 
 /// Everything that can be said on the command line.
 struct Options {
@@ -28,6 +28,8 @@ struct Options {
   Command command;
   std::string raw_message;  ///< empty or "-": from standard input
   std::string metrics = "127.0.0.1:9747";
+  std::string convert_from;  ///< the configuration file to convert
+  std::string convert_to;    ///< empty or "-": to standard output
 };
 
 /// Reads the command line. An exit status instead of options if there is nothing left to do: after
