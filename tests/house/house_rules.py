@@ -23,7 +23,7 @@ LAYERS = {
     "conf": {"conf", "io"},
     "ttcn-compat": {"ttcn-compat", "mgcp", "conf", "io"},
     "mgw": {"mgw", "ttcn-compat", "mgcp", "rtp", "conf", "io"},
-    "tools": {"tools", "mgcp", "rtp", "conf", "io"},
+    "tools": {"tools", "ttcn-compat", "mgcp", "rtp", "conf", "io"},
 }
 FOLDERS = (*LAYERS, "tests")
 SKIPPED_FOLDERS = {"build", ".git", "__pycache__", "corpus"}

@@ -11,7 +11,7 @@ from support.ports import PortRange, free_tcp_port
 from support.waiting import PATIENCE, wait_for
 
 PROGRAM = os.environ.get("MGW_PROGRAM", "")
-LISTENING = re.compile(r"mgcp listening on (\S+):(\d+) ")
+LISTENING = re.compile(r"listening on (\S+):(\d+) for ")
 STOP_SECONDS = 10
 
 
@@ -20,10 +20,12 @@ class Gateway:
 
     settings: configuration keys with their values; backend: poll, io_uring or None (auto);
     ports: size of the RTP port range; program: a command line that runs the gateway;
-    preexec: called in the child before exec, for limits and filters.
+    preexec: called in the child before exec, for limits and filters; osmo_config: the text of an
+    osmo-mgw configuration file to start with, over which the settings go.
     """
 
-    def __init__(self, settings=None, backend=None, ports=1000, program=None, preexec=None):
+    def __init__(self, settings=None, backend=None, ports=1000, program=None, preexec=None,
+                 osmo_config=None):
         if not os.access(PROGRAM, os.X_OK):
             raise RuntimeError(f"MGW_PROGRAM={PROGRAM!r} is no program")
         self.range = PortRange(ports)
@@ -36,7 +38,13 @@ class Gateway:
             "metrics.port": free_tcp_port(), "endpoints.count": 300,
         }
         self.settings.update(settings or {})
-        self.start(backend, program or [PROGRAM], preexec)
+        command = list(program or [PROGRAM])
+        if osmo_config is not None:
+            self.config_path = os.path.join(self.directory.name, "osmo-mgw.cfg")
+            with open(self.config_path, "w", encoding="utf-8") as config:
+                config.write(osmo_config)
+            command += ["-s", "-c", self.config_path]
+        self.start(backend, command, preexec)
 
     def start(self, backend, program, preexec):
         command = list(program)
