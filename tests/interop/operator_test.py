@@ -204,9 +204,10 @@ class HostilePeersTest(OperatorCase):
         self.others_work()
 
     def test_ten_thousand_random_lines(self):
-        words = ["show", "mgcp", "stats", "enable", "configure", "terminal", "rtp", "no", "end", "trunk", "1", "0", "127.0.0.1", "::1", "osmux", "on", "off", "log",
-                 "stderr", "logging", "level", "lmgcp", "debug", "reset-all-endpoints", "do", "?",
-                 "\t", "write", "terminal", "list", "x" * 300, "\x00", "\xff\xfb", "endpoint",
+        words = ["show", "mgcp", "stats", "enable", "configure", "terminal", "rtp", "no", "end",
+                 "trunk", "1", "0", "127.0.0.1", "::1", "osmux", "on", "off", "log", "stderr",
+                 "logging", "level", "lmgcp", "debug", "reset-all-endpoints", "do", "?", "\t",
+                 "write", "terminal", "list", "x" * 300, "\x00", "\xff\xfb", "endpoint",
                  "rtpbridge/1@mgw", "bind", "ip", "port-range", "4002", "16001", "line", "vty"]
         choice = random.Random(5)
         session = self.vty("enable")
