@@ -6,6 +6,8 @@
 #include "io/time.h"
 #include "ttcn-compat/counter_history.h"
 
+#include <tl/expected.hpp>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -34,6 +36,11 @@ class OperatorServices {
                          std::string_view text) = 0;
   /// The last lines of the log target `alarms`, the oldest first, without line ends.
   [[nodiscard]] virtual std::vector<std::string> alarms() const = 0;
+  /// The text of a file, and putting a text into its place; otherwise why it can't be done. On the
+  /// disk (ttcn-compat/configuration_file.h), unless a test has them elsewhere.
+  [[nodiscard]] virtual tl::expected<std::string, std::string> read_file(const std::string& path);
+  [[nodiscard]] virtual tl::expected<void, std::string> replace_file(const std::string& path,
+                                                                     std::string_view text);
   /// Since the start of the program.
   [[nodiscard]] virtual io::Duration uptime() const = 0;
   /// Of the program.

@@ -3,6 +3,7 @@
 #include "io/assert.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace ttcn_compat {
@@ -12,6 +13,8 @@ namespace {
 constexpr std::string_view kMore = " --More-- ";
 constexpr std::string_view kMoreGone = "\r          \r";
 constexpr char kInterrupt = '\x03';
+/// IAC "interrupt process" (RFC 854).
+constexpr std::string_view kTelnetInterrupt = "\xff\xf4";
 /// Columns of the list of completions, as wide as a terminal of 80 columns bears.
 constexpr std::size_t kCompletionColumns = 72;
 
@@ -24,6 +27,19 @@ std::string_view error_text(MatchKind kind) noexcept {
     default:
       return "% Unknown command.\n";
   }
+}
+
+/// What follows a wish to interrupt, if there is one. In a negotiation the byte of control-C means
+/// something else.
+std::optional<std::string_view> behind_interrupt(std::string_view bytes) noexcept {
+  if (const std::size_t at = bytes.find(kTelnetInterrupt); at != std::string_view::npos) {
+    return bytes.substr(at + kTelnetInterrupt.size());
+  }
+  const std::size_t at = bytes.find(kInterrupt);
+  if (at == std::string_view::npos || bytes.find(kTelnetInterrupt[0]) != std::string_view::npos) {
+    return std::nullopt;
+  }
+  return bytes.substr(at + 1);
 }
 
 std::string_view common_beginning(const std::vector<std::string_view>& words) {
@@ -80,9 +96,8 @@ void VtySession::receive(std::string_view bytes) {
   if (closing_) {
     return;
   }
-  const std::size_t interrupt = bytes.find(kInterrupt);
-  if (running_ && interrupt != std::string_view::npos) {
-    bytes.remove_prefix(interrupt + 1);
+  if (const auto rest = running_ ? behind_interrupt(bytes) : std::nullopt) {
+    bytes = *rest;
     give_up_output();
   }
   input_ += bytes;

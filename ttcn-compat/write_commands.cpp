@@ -2,7 +2,6 @@
 
 #include "conf/config_writer.h"
 #include "ttcn-compat/command_context.h"
-#include "ttcn-compat/configuration_file.h"
 #include "ttcn-compat/configuration_text.h"
 #include "ttcn-compat/vty_reference.h"
 
@@ -35,7 +34,8 @@ CommandResult save(CommandContext& context, const std::string& path) {
   if (path.empty()) {
     return context.fail("There is no configuration file: name one with 'write file PATH'");
   }
-  if (const auto saved = replace_text_file(path, text_for(context, path)); !saved) {
+  const auto saved = context.services()->replace_file(path, text_for(context, path));
+  if (!saved) {
     context.output().print("Can't open configuration file {}: {}.\n", path, saved.error());
     return CommandResult::failed;
   }
@@ -53,7 +53,7 @@ CommandResult write_file(CommandContext& context) {
 
 CommandResult show_startup(CommandContext& context) {
   const std::string& path = context.gateway()->configuration_file();
-  const auto text = read_text_file(path);
+  const auto text = context.services()->read_file(path);
   if (!text) {
     context.output().print("Can't open configuration file [{}]\n", path);
     return CommandResult::failed;

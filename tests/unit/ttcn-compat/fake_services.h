@@ -3,10 +3,14 @@
 
 #include "ttcn-compat/operator_services.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
 namespace ttcn_compat::test {
+
+/// A random test saves many.
+inline constexpr std::size_t kFilesMax = 100;
 
 /// Remembers what was asked of it.
 class FakeServices final : public OperatorServices {
@@ -14,6 +18,7 @@ class FakeServices final : public OperatorServices {
   CounterHistory history;
   std::vector<std::string> alarm_lines;
   std::vector<std::string> actions;
+  std::map<std::string, std::string> files;  ///< the disk, by path
 
   [[nodiscard]] CounterHistory& counter_history() override { return history; }
   void report_statistics() override { actions.emplace_back("report"); }
@@ -23,6 +28,23 @@ class FakeServices final : public OperatorServices {
                       std::string(category) + " " + std::string(text));
   }
   [[nodiscard]] std::vector<std::string> alarms() const override { return alarm_lines; }
+  [[nodiscard]] tl::expected<std::string, std::string> read_file(const std::string& path) override {
+    const auto file = files.find(path);
+    if (file == files.end()) {
+      return tl::make_unexpected(std::string("No such file or directory"));
+    }
+    return file->second;
+  }
+  [[nodiscard]] tl::expected<void, std::string> replace_file(const std::string& path,
+                                                             std::string_view text) override {
+    if (path.starts_with("/forbidden")) {
+      return tl::make_unexpected(std::string("Permission denied"));
+    }
+    if (files.size() < kFilesMax) {
+      files[path] = text;
+    }
+    return {};
+  }
   [[nodiscard]] io::Duration uptime() const override { return std::chrono::seconds(93784); }
   [[nodiscard]] std::int32_t process_id() const override { return 100; }
   [[nodiscard]] std::uint64_t memory_bytes() const override { return 123456; }

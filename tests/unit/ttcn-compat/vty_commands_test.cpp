@@ -3,6 +3,7 @@
 #include "tests/unit/ttcn-compat/sample_counters.h"
 #include "tests/unit/ttcn-compat/vty_peer.h"
 #include "ttcn-compat/command_tables.h"
+#include "ttcn-compat/configuration_file.h"
 #include "ttcn-compat/configuration_text.h"
 #include "ttcn-compat/osmo_configuration.h"
 #include "ttcn-compat/vty_reference.h"
@@ -333,28 +334,41 @@ TEST_CASE("show running-config prints what a file would hold") {
 
 TEST_CASE("the configuration is saved in its file, in the form of that file") {
   Peer peer;
-  std::string pattern = (std::filesystem::temp_directory_path() / "vty_XXXXXX").string();
-  const std::filesystem::path folder = ::mkdtemp(pattern.data());
-  const std::string path = folder / "osmo-mgw.cfg";
-  const auto content = [](const std::string& file) {
-    std::ifstream in(file);
-    return std::string(std::istreambuf_iterator<char>(in), {});
-  };
+  auto& files = peer.services.files;
   CHECK(peer.run("write") == "% There is no configuration file: name one with 'write file PATH'\n");
-  peer.gateway.file = path;
-  CHECK(peer.run("show startup-config") == "Can't open configuration file [" + path + "]\n");
+  peer.gateway.file = "/etc/osmo-mgw.cfg";
+  CHECK(peer.run("show startup-config") == "Can't open configuration file [/etc/osmo-mgw.cfg]\n");
   for (const char* const command :
        {"write", "write memory", "write file", "copy running-config startup-config"}) {
-    std::filesystem::remove(path);
-    CHECK(peer.run(command) == "Configuration saved to " + path + "\n");
+    files.clear();
+    CHECK(peer.run(command) == "Configuration saved to /etc/osmo-mgw.cfg\n");
     conf::Config read;
-    CHECK(read_osmo_configuration(content(path), read).has_value());
+    CHECK(read_osmo_configuration(files[peer.gateway.file], read).has_value());
     CHECK(read == peer.gateway.configuration);
   }
-  CHECK(peer.run("show startup-config") == content(path));
-  CHECK(peer.run("write file " + path + ".yaml") == "Configuration saved to " + path + ".yaml\n");
-  CHECK(content(path + ".yaml").find("0.0.0.0") != std::string::npos);
-  CHECK(peer.run("write file " + path + "/x").starts_with("Can't open configuration file "));
+  CHECK(peer.run("show startup-config") == files[peer.gateway.file]);
+  CHECK(peer.run("write file /etc/mgw.yaml") == "Configuration saved to /etc/mgw.yaml\n");
+  CHECK(files["/etc/mgw.yaml"].find("0.0.0.0") != std::string::npos);
+  CHECK(peer.run("write file /forbidden/x") ==
+        "Can't open configuration file /forbidden/x: Permission denied.\n");
+}
+
+TEST_CASE("a file is replaced whole, and keeps its permissions and the link that leads to it") {
+  std::string pattern = (std::filesystem::temp_directory_path() / "vty_XXXXXX").string();
+  const std::filesystem::path folder = ::mkdtemp(pattern.data());
+  const std::string path = folder / "file";
+  CHECK(read_text_file(path).error() == "No such file or directory");
+  CHECK(replace_text_file(path, "first\n").has_value());
+  std::filesystem::permissions(path, std::filesystem::perms::owner_read);
+  std::filesystem::create_symlink(path, folder / "link");
+  CHECK(replace_text_file(folder / "link", "second\n").has_value());
+  CHECK(read_text_file(path).value() == "second\n");
+  CHECK(std::filesystem::is_symlink(folder / "link"));
+  CHECK(std::filesystem::status(path).permissions() == std::filesystem::perms::owner_read);
+  CHECK_FALSE(replace_text_file(folder / "none" / "file", "x").has_value());
+  CHECK(replace_text_file(path, std::string(kConfigurationFileBytesMax + 1, '!')).has_value());
+  CHECK(read_text_file(path).error() == "The file is too large");
+  CHECK(std::distance(std::filesystem::directory_iterator(folder), {}) == 2);
   std::filesystem::remove_all(folder);
 }
 

@@ -257,13 +257,19 @@ TEST_CASE("output without end stops while the peer does not read, and goes on wh
   CHECK(peer.session->wants_input());
 }
 
-TEST_CASE("control-C gives up an output that is too long") {
+TEST_CASE("control-C and telnet's interrupt give up an output that is too long") {
   Peer peer;
+  for (const char* const interrupt : {"\x03", "\xff\xf4"}) {
+    peer.session->receive("count\n");
+    CHECK(peer.session->take_output().size() >= kSessionOutputBytesMax);
+    peer.session->receive(interrupt);
+    CHECK(peer.read().ends_with(prompt(">")));
+    CHECK(peer.type("echo x\n") == "echo x\r\nx\r\n" + prompt(">"));
+  }
   peer.session->receive("count\n");
   CHECK(peer.session->take_output().size() >= kSessionOutputBytesMax);
-  peer.session->receive("\x03");
-  CHECK(peer.read().ends_with(prompt(">")));
-  CHECK(peer.type("echo x\n") == "echo x\r\nx\r\n" + prompt(">"));
+  peer.session->receive("\xff\xfd\x03");  // DO SUPPRESS-GO-AHEAD
+  CHECK(peer.read().find("line 100000\r\n") != std::string::npos);
 }
 
 TEST_CASE("a peer that never reads costs a bounded amount of memory") {
