@@ -58,6 +58,10 @@ conf::TrunkOptions& e1_trunk_options(conf::Config& config, std::uint32_t number)
   auto options = std::ranges::find(e1.trunk_options, trunk, &conf::E1TrunkOptions::trunk);
   if (options == e1.trunk_options.end()) {
     conf::TrunkOptions defaults;
+    // Who wants no keep-alives on the virtual trunk wants none elsewhere, unless the trunk says so.
+    if (config.endpoints.options.keep_alive.mode == conf::KeepAlive::Mode::off) {
+      defaults.keep_alive = config.endpoints.options.keep_alive;
+    }
     defaults.connection_timeout = config.endpoints.options.connection_timeout;
     e1.trunk_options.push_back({trunk, defaults});
     options = std::prev(e1.trunk_options.end());

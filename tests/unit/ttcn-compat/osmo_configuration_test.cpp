@@ -245,7 +245,7 @@ constexpr std::string_view kWrittenRest =
     "  line 0\n"
     "  sdp audio-payload send-ptime\n"
     "  sdp audio-payload send-name\n"
-    "  rtp keep-alive once\n"
+    "  no rtp keep-alive\n"
     "  force-realloc 0\n"
     "  rtp-accept-all 0\n"
     "  no rtcp-omit\n"
@@ -368,6 +368,19 @@ TEST_CASE("settings of node mgcp are the virtual trunk's, those of a trunk its o
             .e1.trunk_options[0]
             .options.connection_timeout.count() == 8);
   CHECK_FALSE(conf::find_violation(config));
+}
+
+TEST_CASE("without keep-alives on the virtual trunk a trunk that says nothing has none either") {
+  const auto keep_alive_of_trunk = [](const std::string& text) {
+    const conf::Config config = read(text);
+    CHECK(read(written(config)) == config);
+    return config.e1.trunk_options.at(0).options.keep_alive.mode;
+  };
+  CHECK(keep_alive_of_trunk("mgcp\n no rtp keep-alive\n trunk 1\n  line 0\n") ==
+        conf::KeepAlive::Mode::off);
+  CHECK(keep_alive_of_trunk("mgcp\n no rtp keep-alive\n trunk 1\n  rtp keep-alive once\n") ==
+        conf::KeepAlive::Mode::once);
+  CHECK(keep_alive_of_trunk("mgcp\n trunk 1\n  line 0\n") == conf::KeepAlive::Mode::once);
 }
 
 TEST_CASE("what cannot be is a fault") {
