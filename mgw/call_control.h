@@ -301,7 +301,9 @@ class CallControl {
     std::shared_ptr<E1LineStatus> status;
     E1Forms forms = E1Forms::standard;
     std::uint32_t worker = 0;
-    E1LineState noted = E1LineState::connecting;  ///< what operators were told last
+    // What operators were told last.
+    E1LineState noted = E1LineState::connecting;
+    std::uint64_t noted_losses = 0;
   };
   /// Gives each line that there is to its worker.
   void install_e1_lines();

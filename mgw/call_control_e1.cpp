@@ -96,14 +96,16 @@ void CallControl::note_lines() {
       continue;
     }
     const E1LineState state = line.status->line_state();
-    if (state == line.noted || state == E1LineState::connecting) {
+    const std::uint64_t losses = line.status->losses.value();
+    const bool is_new = state != line.noted || losses != line.noted_losses;  // or gone and back
+    if (!is_new || state == E1LineState::connecting) {
       continue;
     }
     line.noted = state;
+    line.noted_losses = losses;
     const bool is_up = state == E1LineState::up;
     io::log(is_up ? io::LogLevel::notice : io::LogLevel::warning, io::LogCategory::e1,
-            "{} trunk={} losses={}", to_string(state), counters_.e1_trunks[i],
-            line.status->losses.value());
+            "{} trunk={} losses={}", to_string(state), counters_.e1_trunks[i], losses);
   }
 }
 

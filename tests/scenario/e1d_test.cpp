@@ -226,6 +226,13 @@ TEST_CASE(
   CHECK(log.lines("the line has an alarm trunk=1 losses=2") == 1);
   CHECK(site.create("ds/e1-1/s-3/su16-0@mgw").code == 502);
   CHECK(line.losses.value() == 2);
+  site.server.send_event(0x41);
+  site.pass(2s);
+  CHECK(log.lines("the line is up trunk=1 losses=2") == 1);
+  site.server.send_event(0x40);
+  site.server.send_event(0x41);
+  site.pass(2s);
+  CHECK(log.lines("the line is up trunk=1 losses=3") == 1);  // however short it was
 }
 
 TEST_CASE("a call outlives a restart of osmo-e1d, and its timestamps are those of the time") {
