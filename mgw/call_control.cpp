@@ -410,7 +410,7 @@ void CallControl::on_media_event(std::uint32_t worker, MediaEvent&& event) {
     noted = is_payload_fault(event.cause);
     io::log(LogLevel::notice, LogCategory::rtp,
             {{"endpoint", endpoint_name(number)},
-             {"conn", concerned.id_text()},
+             {"conn", id == 0 ? std::string() : concerned.id_text()},
              {"call", endpoint->call_id},
              {"packets", event.count},
              {"cause", to_string(event.cause)}},

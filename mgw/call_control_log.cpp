@@ -46,7 +46,7 @@ void CallControl::log_connection(io::LogAt at, LogCategory category, std::uint32
   const Endpoint* endpoint = trunks_.find(number);
   io::log(at, category,
           {{"endpoint", endpoint_name(number)},
-           {"conn", fmt::format("{:08X}", id)},
+           {"conn", id == 0 ? std::string() : fmt::format("{:08X}", id)},
            {"call", endpoint != nullptr ? endpoint->call_id : std::string_view()},
            transaction_field(subject_.transaction),
            {address.key, address.address.kernel_size() == 0 ? "" : address.address.text()}},
@@ -59,7 +59,7 @@ CallControl::PendingSubject CallControl::subject_of(const Pending& pending) {
     subject.call = endpoint->call_id;
   }
   const std::uint32_t id = pending.changed_from ? pending.changed_from->id : pending.created;
-  subject.connection = fmt::format("{:08X}", id);
+  subject.connection = id == 0 ? std::string() : fmt::format("{:08X}", id);
   return subject;
 }
 

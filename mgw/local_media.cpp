@@ -19,6 +19,12 @@ using mgcp::ResponseCode;
 /// few.
 constexpr std::size_t kHostsMax = 256;
 
+/// How many lines were held back; left out if there were none.
+io::LogField suppressed(const io::LogLimiter& limiter) {
+  return limiter.suppressed() == 0 ? io::LogField("suppressed", "")
+                                   : io::LogField("suppressed", limiter.suppressed());
+}
+
 std::optional<SocketAddress> configured(const std::string& text) {
   return text.empty() ? std::nullopt : SocketAddress::parse(text, 0);
 }
@@ -137,9 +143,8 @@ tl::expected<BoundPair, ProtocolError> LocalMedia::bind(const SocketAddress& hos
     pool->release(*port, now);
     if (rtp.error().value() != EADDRINUSE && rtp.error().value() != EACCES) {
       if (warnings_.allow(now)) {
-        io::log(io::LogLevel::warning, io::LogCategory::rtp,
-                {{"suppressed", warnings_.suppressed()}}, "cannot bind {}: {}",
-                options.local.text(), rtp.error().message());
+        io::log(io::LogLevel::warning, io::LogCategory::rtp, {suppressed(warnings_)},
+                "cannot bind {}: {}", options.local.text(), rtp.error().message());
       }
       const int error = rtp.error().value();
       return tl::unexpected(ProtocolError{ResponseCode::endpoint_unknown,
@@ -150,7 +155,7 @@ tl::expected<BoundPair, ProtocolError> LocalMedia::bind(const SocketAddress& hos
   }
   ++exhausted_;
   if (warnings_.allow(now)) {
-    io::log(io::LogLevel::warning, io::LogCategory::rtp, {{"suppressed", warnings_.suppressed()}},
+    io::log(io::LogLevel::warning, io::LogCategory::rtp, {suppressed(warnings_)},
             "no free RTP ports on {}: {} of {} pairs in use, the others rest or are taken",
             host.host_text(), pool->used(), pool->total());
   }
