@@ -52,8 +52,8 @@ constexpr Setting kTargetSettings[] = {
     Target::text<&LogTarget::destination>(
         "log.targets.destination", kLogDestination,
         "Of a file its name, of syslog the facility (daemon, local0, ...), of gsmtap the address."),
-    Target::toggle<&LogTarget::raw>("log.targets.raw",
-                                    "Bare messages for the journal; the rest is in fields."),
+    Target::toggle<&LogTarget::raw>(
+        "log.targets.raw", "Without time, category and place, as the journal has fields for them."),
     Target::number<&LogTarget::alarms>("log.targets.alarms", "", 2, 32700,
                                        "Lines that the type alarms keeps for the VTY."),
     Target::choice<&LogTarget::level>("log.targets.level", kLogLevels,

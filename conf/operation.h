@@ -101,7 +101,7 @@ struct LogTarget {
   };
   Kind kind = Kind::standard_error;
   std::string destination;
-  bool raw = false;           ///< systemd journal: the bare message, as the rest is in fields
+  bool raw = false;           ///< systemd journal: message and fields without the print options
   std::uint32_t alarms = 98;  ///< 2..32700
   /// False: no lines at all. (`logging filter all` of osmo-mgw.)
   bool filter_all = true;

@@ -91,7 +91,7 @@ struct LogTarget {
   Kind kind = Kind::standard_error;
   std::string destination;
   std::uint16_t port = kGsmtapPort;
-  bool raw = false;           ///< journal: the bare message, as the rest is in fields
+  bool raw = false;           ///< journal: message and fields without the print options
   std::uint32_t alarms = 98;  ///< 2..kLogAlarmsMax
   LogFilter filter;
   LogStyle style;

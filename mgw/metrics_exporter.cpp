@@ -1,5 +1,6 @@
 #include "mgw/metrics_exporter.h"
 
+#include "io/log.h"
 #include "mgw/counter_groups.h"
 #include "mgw/trunks.h"
 
@@ -120,6 +121,9 @@ void collect_control(const ControlCounters& control, Families& out) {
             control.transactions_remembered.value());
   out.gauge("mgw_taps", "Addresses and files that packets of connections are copied to.",
             control.taps.value());
+  out.counter("mgw_log_lines_lost_total",
+              "Log lines that a target could not take in time, counted for each target.",
+              io::lost_log_lines());
 }
 
 std::string code_text(std::size_t index) {
