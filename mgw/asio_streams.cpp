@@ -29,14 +29,21 @@ io::SocketAddress address_of(const tcp::endpoint& endpoint) {
 
 }  // namespace
 
-/// Handlers hold a weak pointer: what is still under way when the connection is removed ends
-/// without it.
+/// Removing a connection ends its session and closes its socket. A write that is under way keeps
+/// the connection itself until then, as Asio sends in several steps and uses the socket in each.
 struct AsioStreams::Connection : std::enable_shared_from_this<AsioStreams::Connection> {
   Connection(tcp::socket accepted, std::unique_ptr<StreamSession> made)
       : socket(std::move(accepted)), session(std::move(made)) {}
 
+  /// No session, no more handlers that do anything.
+  void end() noexcept {
+    session.reset();
+    error_code ignored;
+    socket.close(ignored);
+  }
+
   tcp::socket socket;
-  std::unique_ptr<StreamSession> session;
+  std::unique_ptr<StreamSession> session;  // none: the connection was removed
   std::array<char, kStreamReadBytesMax> received{};
   std::string sending;
   bool reading = false;
@@ -46,7 +53,11 @@ struct AsioStreams::Connection : std::enable_shared_from_this<AsioStreams::Conne
 AsioStreams::AsioStreams(asio::io_context& context, StreamService service)
     : context_(context), service_(std::move(service)), acceptor_(context), pause_(context) {}
 
-AsioStreams::~AsioStreams() = default;
+AsioStreams::~AsioStreams() {
+  for (const auto& connection : connections_) {
+    connection->end();
+  }
+}
 
 io::Result<io::SocketAddress> AsioStreams::open(const io::SocketAddress& local) {
   const auto protocol = local.family() == io::AddressFamily::ipv6 ? tcp::v6() : tcp::v4();
@@ -102,7 +113,7 @@ void AsioStreams::take(tcp::socket socket) {
     io::log(io::LogLevel::notice, io::LogCategory::lglobal,
             "{} sessions of {} are the most: the one that was silent for longest ends",
             service_.sessions_max, service_.name);
-    connections_.pop_front();
+    remove(*connections_.front());
   }
   // Answers are single small segments, which must not wait for acknowledgements of earlier ones.
   socket.set_option(tcp::no_delay(true), error);
@@ -139,9 +150,8 @@ void AsioStreams::write(Connection& connection) {
   connection.writing = true;
   asio::async_write(
       connection.socket, asio::buffer(connection.sending),
-      [this, weak = connection.weak_from_this()](const error_code& error, std::size_t) {
-        const auto alive = weak.lock();
-        if (alive == nullptr) {
+      [this, alive = connection.shared_from_this()](const error_code& error, std::size_t) {
+        if (alive->session == nullptr) {
           return;
         }
         alive->writing = false;
@@ -160,7 +170,7 @@ void AsioStreams::read(Connection& connection) {
       asio::buffer(connection.received),
       [this, weak = connection.weak_from_this()](const error_code& error, std::size_t size) {
         const auto alive = weak.lock();
-        if (alive == nullptr) {
+        if (alive == nullptr || alive->session == nullptr) {
           return;
         }
         alive->reading = false;
@@ -176,6 +186,7 @@ void AsioStreams::read(Connection& connection) {
 }
 
 void AsioStreams::remove(Connection& connection) {
+  connection.end();
   connections_.remove_if([&](const auto& held) { return held.get() == &connection; });
 }
 
