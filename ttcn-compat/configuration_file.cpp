@@ -99,6 +99,10 @@ tl::expected<std::string, std::string> read_text_file(const std::string& path) {
 
 tl::expected<void, std::string> replace_text_file(const std::string& path, std::string_view text) {
   const std::string target = behind_links(path);
+  struct stat old {};
+  if (::stat(target.c_str(), &old) == 0 && !S_ISREG(old.st_mode)) {
+    return tl::make_unexpected(std::string("Not a regular file"));  // a device must not be replaced
+  }
   std::string temporary = target + ".XXXXXX";
   const Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
   if (file.number() < 0) {

@@ -137,7 +137,9 @@ std::vector<std::string> VtySession::peers() const {
   std::vector<std::string> all{peer_};
   if (options_.other_peers) {
     for (std::string& other : options_.other_peers()) {
-      all.push_back(std::move(other));
+      if (other != peer_) {
+        all.push_back(std::move(other));
+      }
     }
   }
   return all;
@@ -145,9 +147,13 @@ std::vector<std::string> VtySession::peers() const {
 
 void VtySession::advance() {
   std::size_t used = 0;
-  while (output_.size() < kSessionOutputBytesMax) {
+  // One command at a time, the next when the answer to this one is sent: in between, the gateway's
+  // other work has its turn, however many commands came at once.
+  bool finished = false;
+  while (output_.size() < kSessionOutputBytesMax && (!finished || output_.empty())) {
     if (running_ && !paused_) {
       deliver();
+      finished = !running_;
     } else if (!closing_ && used < input_.size()) {
       const auto byte = static_cast<std::uint8_t>(input_[used++]);
       on_event(terminal_.feed(byte, output_));

@@ -39,7 +39,7 @@ struct VtySessionOptions {
   std::string name = "OsmoMGW";                  ///< before each prompt
   std::string banner = std::string(kVtyBanner);  ///< lines end with '\n'
   std::string version;                           ///< for `show version`; lines end with '\n'
-  /// The peers of the other sessions, for `who`; may be empty.
+  /// The peers of the other sessions, for `who`; may be empty. The session's own counts once.
   std::function<std::vector<std::string>()> other_peers;
 };
 

@@ -366,6 +366,7 @@ TEST_CASE("a file is replaced whole, and keeps its permissions and the link that
   CHECK(std::filesystem::is_symlink(folder / "link"));
   CHECK(std::filesystem::status(path).permissions() == std::filesystem::perms::owner_read);
   CHECK_FALSE(replace_text_file(folder / "none" / "file", "x").has_value());
+  CHECK(replace_text_file("/dev/null", "x").error() == "Not a regular file");
   CHECK(replace_text_file(path, std::string(kConfigurationFileBytesMax + 1, '!')).has_value());
   CHECK(read_text_file(path).error() == "The file is too large");
   CHECK(std::distance(std::filesystem::directory_iterator(folder), {}) == 2);

@@ -323,9 +323,22 @@ TEST_CASE("with login a session asks for the password, which is not shown") {
   CHECK(peer.session->is_over());
 }
 
+TEST_CASE("of many commands that come at once, each waits until the answer before is sent") {
+  Peer peer;
+  peer.session->receive("echo a\necho b\nech");
+  CHECK(peer.session->take_output() == "echo a\r\na\r\n" + prompt(">"));
+  CHECK_FALSE(peer.session->wants_input());
+  CHECK(peer.session->take_output().empty());
+  peer.session->on_sent();
+  CHECK(peer.session->take_output() == "echo b\r\nb\r\n" + prompt(">"));
+  peer.session->on_sent();
+  CHECK(peer.session->take_output() == "ech");
+  CHECK(peer.session->wants_input());
+}
+
 TEST_CASE("who tells all sessions") {
   Peer peer;
-  peer.options.other_peers = [] { return std::vector<std::string>{"[::1]:5"}; };
+  peer.options.other_peers = [] { return std::vector<std::string>{"127.0.0.1:40000", "[::1]:5"}; };
   CHECK(peer.type("who\n") ==
         "who\r\n vty[0] connected from 127.0.0.1:40000.\r\n"
         " vty[1] connected from [::1]:5.\r\n" +
