@@ -149,17 +149,22 @@ void Gateway::open_front() {
 void Gateway::open_operator_front(std::string_view backend) {
   view_ = std::make_unique<GatewayView>(
       GatewayViewParts{config_, facts_.configuration_file, *control_, *notifier_, clock_, backend,
-                       [this] { on_reconfigured(); }, [this] { front_.stop(); }});
+                       [this] { return on_reconfigured(); },
+                       [this] {
+                         notifier_->notify(mgcp::RestartMethod::forced, clock_.now());
+                         front_.stop();
+                       }});
   operators_ = std::make_unique<OperatorFront>(
       OperatorFrontParts{config_, *view_, front_, sockets_, clock_, facts_.version});
   operators_->open();
 }
 
-void Gateway::on_reconfigured() {
+tl::expected<void, std::string> Gateway::on_reconfigured() {
   if (const auto log = set_up_log(config_.log, facts_.colours); !log) {
-    io::log(LogLevel::error, LogCategory::lglobal, "{}", log.error());
+    return tl::unexpected(log.error());
   }
   operators_->on_reconfigured();
+  return {};
 }
 
 void Gateway::start_metrics(const io::BackendSelection& selection) {

@@ -45,7 +45,7 @@ class Gateway {
  private:
   void open_front();
   void open_operator_front(std::string_view backend);
-  void on_reconfigured();
+  [[nodiscard]] tl::expected<void, std::string> on_reconfigured();
   void start_metrics(const io::BackendSelection& selection);
   void take_media_events();
   [[nodiscard]] bool on_stop_signal(int signal);

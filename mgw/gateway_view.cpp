@@ -134,12 +134,15 @@ tl::expected<ttcn_compat::ReconfigureResult, Failure> GatewayView::reconfigure(
       result.needs_restart.push_back(path);
     }
   }
-  configured_ = std::move(changed);
   if (effective != parts_.config) {
-    parts_.config = std::move(effective);
+    conf::Config former = std::exchange(parts_.config, std::move(effective));
+    if (auto applied = parts_.on_reconfigured(); !applied) {
+      parts_.config = std::move(former);
+      return tl::unexpected(std::move(applied.error()));
+    }
     parts_.control.reconfigured();
-    parts_.on_reconfigured();
   }
+  configured_ = std::move(changed);
   return result;
 }
 

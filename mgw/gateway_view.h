@@ -24,7 +24,8 @@ struct GatewayViewParts {
   RestartNotifier& notifier;
   const io::Clock& clock;
   std::string_view backend;               ///< "poll" or "io_uring"; a literal
-  std::function<void()> on_reconfigured;  ///< `config` has changed
+  /// `config` has changed and is to be applied; an error, a sentence, says that nothing of it was.
+  std::function<tl::expected<void, std::string>()> on_reconfigured;
   std::function<void()> shut_down;
 };
 

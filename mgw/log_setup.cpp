@@ -119,22 +119,23 @@ tl::expected<std::vector<io::LogTarget>, std::string> log_targets_of(
   return targets;
 }
 
-tl::expected<void, std::string> set_up_log(const conf::LogOptions& options, LogColours colours) {
+tl::expected<std::vector<std::string>, std::string> set_up_log(const conf::LogOptions& options,
+                                                               LogColours colours) {
   const auto targets = log_targets_of(options, colours);
   if (!targets) {
     return tl::unexpected(targets.error());
   }
-  const auto set = io::set_log_targets(*targets);
+  auto set = io::set_log_targets(*targets);
   if (!set) {
-    return tl::unexpected(set.error());
+    return set;
   }
   for (const std::string& warning : *set) {
     io::log(io::LogLevel::warning, io::LogCategory::lglobal, "{}", warning);
-    if (targets->size() == 1) {
-      fmt::print(stderr, "mgw: {}\n", warning);  // the line goes to the target that is missing
-    }
   }
-  return {};
+  if (targets->size() > 1) {
+    set->clear();
+  }
+  return set;
 }
 
 }  // namespace mgw

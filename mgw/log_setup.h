@@ -22,8 +22,9 @@ enum class LogColours : std::uint8_t { never, on_terminals };
     const conf::LogOptions& options, LogColours colours);
 
 /// Has lines go there from now on; targets that stay are not opened anew. Warnings (a log daemon
-/// that is not running) are logged. An error changes nothing.
-[[nodiscard]] tl::expected<void, std::string> set_up_log(const conf::LogOptions& options,
-                                                         LogColours colours);
+/// that is not running) are logged; those that are returned went to the very target that is
+/// missing, so that a program that starts prints them. An error changes nothing.
+[[nodiscard]] tl::expected<std::vector<std::string>, std::string> set_up_log(
+    const conf::LogOptions& options, LogColours colours);
 
 }  // namespace mgw

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <optional>
@@ -71,7 +72,15 @@ bool apply_level(const std::string& number, conf::LogOptions& log) {
   return true;
 }
 
+/// As osmo-mgw: what these ask for (a report of memory, say) is not worth the calls that are up.
+void ignore_signals() {
+  for (const int signal : {SIGPIPE, SIGALRM, SIGUSR1}) {
+    std::signal(signal, SIG_IGN);
+  }
+}
+
 int serve(const Arguments& arguments, const conf::Config& config) {
+  ignore_signals();
   const int failure = ttcn_compat::is_osmo_file(arguments.file) ? kExitOsmoFailure : EXIT_FAILURE;
   const auto colours = arguments.no_colour ? mgw::LogColours::never : mgw::LogColours::on_terminals;
   try {
@@ -79,9 +88,13 @@ int serve(const Arguments& arguments, const conf::Config& config) {
     if (arguments.background) {
       background.emplace();
     }
-    if (const auto log = mgw::set_up_log(config.log, colours); !log) {
+    const auto log = mgw::set_up_log(config.log, colours);
+    if (!log) {
       fmt::print(stderr, "mgw: {}\n", log.error());
       return failure;
+    }
+    for (const std::string& warning : *log) {
+      fmt::print(stderr, "mgw: {}\n", warning);
     }
     mgw::Gateway gateway(config, {arguments.file, MGW_VERSION, colours});
     if (background) {

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <memory>
@@ -210,6 +211,8 @@ void OperatorFront::on_wake() {
 }
 
 void OperatorFront::on_reconfigured() {
+  // An interval that became shorter does not wait for the end of the former one.
+  next_report_ = std::min(next_report_, parts_.clock.now() + parts_.config.stats.interval);
   if (configured_reporters_ != parts_.config.stats.reporters) {
     make_reporters();
   }

@@ -33,13 +33,19 @@ struct Viewed {
         in_force(config),
         notifier(config, agents, 7),
         view({in_force, "osmo-mgw.cfg", scene.world.control(), notifier, scene.world.clock(),
-              "poll", [this] { ++reconfigured; }, [this] { ++shut_down; }}) {}
+              "poll",
+              [this]() -> tl::expected<void, std::string> {
+                ++reconfigured;
+                return fault.empty() ? tl::expected<void, std::string>() : tl::unexpected(fault);
+              },
+              [this] { ++shut_down; }}) {}
 
   Scene scene;
   conf::Config in_force;
   NoAgents agents;
   mgw::RestartNotifier notifier;
   int reconfigured = 0;
+  std::string fault;  // why a configuration can't be applied
   int shut_down = 0;
   mgw::GatewayView view;
 };
@@ -166,6 +172,18 @@ TEST_CASE("a change takes effect at once or is told to need a restart, and a bad
   REQUIRE_FALSE(refused.has_value());
   CHECK(refused.error().find("even") != std::string::npos);
   CHECK(viewed.view.config().rtp.port_min == 4000);
+}
+
+TEST_CASE("a configuration that can't be applied is refused, and the former one stays") {
+  Viewed viewed;
+  conf::Config wanted = viewed.view.config();
+  wanted.rtp.dscp = 46;
+  viewed.fault = "log file /none/x: No such file or directory";
+  const auto refused = viewed.view.reconfigure(wanted);
+  REQUIRE_FALSE(refused.has_value());
+  CHECK(refused.error() == viewed.fault);
+  CHECK(viewed.in_force.rtp.dscp == 0);
+  CHECK(viewed.view.config().rtp.dscp == 0);
 }
 
 TEST_CASE("what an operator does to an endpoint is told to a call agent if there is one") {
