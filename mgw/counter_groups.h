@@ -12,7 +12,7 @@ namespace mgw {
 
 /// Calls the visitor with each group, in the order in which osmo-mgw lists them: connections, those
 /// of the last E1 trunk down to the first, general, those of the virtual trunk, then the items of
-/// the trunks. Control thread only. It reads 13 numbers of each connection: some 4 ms for 20,000 of
+/// the trunks. Control thread only. It reads 13 numbers of each connection: some 2 ms for 20,000 of
 /// them.
 void visit_counter_groups(const CallControl& control,
                           const ttcn_compat::CounterGroupVisitor& visitor);
