@@ -101,27 +101,38 @@ class OperatorFront::VtyStream final : public StreamSession {
   conf::LogTarget followed_;
 };
 
-/// A CTRL session on its connection.
+/// A CTRL session on its connection. One request is answered at a time: the next one has to wait
+/// until the answer is sent, so a peer that asks without reading costs nobody anything.
 class OperatorFront::CtrlStream final : public StreamSession {
  public:
-  /// Input is not taken while this much of answers waits for the peer.
-  static constexpr std::size_t kOutputBytesMax = 65536;
-
   explicit CtrlStream(OperatorFront& owner) : owner_(owner), session_(owner.variables_) {}
 
   void receive(std::string_view bytes) override {
-    over_ = over_ || !session_.receive(bytes, owner_.parts_.clock.now(), output_);
+    input_.assign(bytes);
+    taken_ = 0;
+    advance();
   }
   [[nodiscard]] bool wants_input() const override {
-    return !over_ && output_.size() < kOutputBytesMax;
+    return !over_ && taken_ == input_.size() && output_.empty();
   }
   [[nodiscard]] std::string take_output() override { return std::exchange(output_, {}); }
-  void on_sent() override {}
+  void on_sent() override { advance(); }
   [[nodiscard]] bool is_over() const override { return over_ && output_.empty(); }
 
  private:
+  void advance() {
+    if (over_) {
+      return;
+    }
+    std::string_view rest = std::string_view(input_).substr(taken_);
+    over_ = !session_.receive(rest, owner_.parts_.clock.now(), output_);
+    taken_ = input_.size() - rest.size();
+  }
+
   OperatorFront& owner_;
   ttcn_compat::CtrlSession session_;
+  std::string input_;
+  std::size_t taken_ = 0;  // of input_
   std::string output_;
   bool over_ = false;
 };

@@ -136,7 +136,7 @@ void CtrlSession::on_frame(std::uint8_t stream, std::string_view payload, io::Ti
   }
 }
 
-bool CtrlSession::receive(std::string_view bytes, io::TimePoint now, std::string& out) {
+bool CtrlSession::receive(std::string_view& bytes, io::TimePoint now, std::string& out) {
   const auto byte = [](char c) { return static_cast<std::uint8_t>(c); };
   // Only a frame's own bytes are ever kept, so each byte is moved twice at most.
   while (!bytes.empty()) {
@@ -155,8 +155,12 @@ bool CtrlSession::receive(std::string_view bytes, io::TimePoint now, std::string
       return false;
     }
     if (pending_.size() == kHeadBytes + length) {
+      const std::size_t before = out.size();
       on_frame(byte(pending_[2]), std::string_view(pending_).substr(kHeadBytes), now, out);
       pending_.clear();
+      if (out.size() != before) {
+        return true;
+      }
     }
   }
   return true;

@@ -51,10 +51,11 @@ class CtrlSession {
   /// The subject must outlive it.
   explicit CtrlSession(CtrlSubject& subject) noexcept : subject_(subject) {}
 
-  /// Takes what was received, cut anywhere, and appends what is to be sent to `out`. False: the
-  /// peer sends longer frames than it may, and the connection is to be closed. An answer can be
-  /// much longer than its request, so a peer that does not read should not be read from.
-  [[nodiscard]] bool receive(std::string_view bytes, io::TimePoint now, std::string& out);
+  /// Takes from what was received, cut anywhere, up to the first request, and appends what is to be
+  /// sent to `out`; the rest of `bytes` is for the next call, which is to come when the answer has
+  /// been sent: a request may cost a walk over all connections, and others wait meanwhile. False:
+  /// the peer sends longer frames than it may, and the connection is to be closed.
+  [[nodiscard]] bool receive(std::string_view& bytes, io::TimePoint now, std::string& out);
 
  private:
   void on_frame(std::uint8_t stream, std::string_view payload, io::TimePoint now, std::string& out);

@@ -26,6 +26,15 @@ void check_frames(std::string_view bytes) {
   }
 }
 
+/// Hands all bytes over; false when the connection is to be closed.
+bool receive_all(ttcn_compat::CtrlSession& session, std::string_view bytes, std::string& out) {
+  bool open = true;
+  while (open && !bytes.empty()) {
+    open = session.receive(bytes, {}, out);
+  }
+  return open;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -35,15 +44,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ttcn_compat::CtrlVariables variables({gateway, history, "1", {}});
   ttcn_compat::CtrlSession whole(variables);
   std::string answers;
-  const bool open = whole.receive(bytes, {}, answers);
+  const bool open = receive_all(whole, bytes, answers);
   check_frames(answers);
 
   gateway.drains = false;
   ttcn_compat::CtrlSession halves(variables);
   std::string again;
   const std::string_view text = bytes;
-  bool still_open = halves.receive(text.substr(0, size / 2), {}, again);
-  still_open = still_open && halves.receive(text.substr(size / 2), {}, again);
+  bool still_open = receive_all(halves, text.substr(0, size / 2), again);
+  still_open = still_open && receive_all(halves, text.substr(size / 2), again);
   if (open != still_open || answers != again) {
     std::abort();
   }

@@ -36,7 +36,9 @@ struct Desk {
   /// What comes back for raw bytes.
   std::string exchange(std::string_view bytes) {
     std::string out;
-    REQUIRE(session.receive(bytes, kStart, out));
+    do {
+      REQUIRE(session.receive(bytes, kStart, out));
+    } while (!bytes.empty());
     return out;
   }
 };
@@ -93,9 +95,25 @@ TEST_CASE("a frame longer than a request may be ends the connection") {
   Desk desk;
   std::string out;
   const std::string longest = frame(std::string(CtrlSession::kRequestBytesMax - 1, 'x'));
-  CHECK(desk.session.receive(longest, kStart, out));
+  std::string_view bytes = longest;
+  CHECK(desk.session.receive(bytes, kStart, out));
   CHECK(out == frame("ERROR err Request type unknown"));
-  CHECK_FALSE(desk.session.receive("\x10\x01\xee"sv, kStart, out));
+  bytes = "\x10\x01\xee"sv;
+  CHECK_FALSE(desk.session.receive(bytes, kStart, out));
+}
+
+TEST_CASE("of several requests at once one is answered at a time") {
+  Desk desk;
+  const std::string two = frame("GET 1 version") + frame("GET 2 version");
+  std::string_view bytes = two;
+  std::string out;
+  CHECK(desk.session.receive(bytes, kStart, out));
+  CHECK(out == frame("GET_REPLY 1 version 0.1.0"));
+  CHECK(bytes == frame("GET 2 version"));
+  out.clear();
+  CHECK(desk.session.receive(bytes, kStart, out));
+  CHECK(out == frame("GET_REPLY 2 version 0.1.0"));
+  CHECK(bytes.empty());
 }
 
 TEST_CASE("malformed requests are told what is wrong with them") {
