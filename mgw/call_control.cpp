@@ -506,7 +506,9 @@ void CallControl::undo(Pending& pending) {
     *connection = *pending.changed_from;
   }
   if (Connection* partner = endpoint->find(pending.partner); partner != nullptr) {
-    partner->selected_codec = pending.partner_codec;
+    if (partner->last_command == pending.partner_command) {  // else it has other codecs since
+      partner->selected_codec = pending.partner_codec;
+    }
     partner->kind = pending.partner_kind;
   }
   give_back(pending.on_failure);

@@ -171,6 +171,7 @@ class CallControl {
     std::unique_ptr<Connection> changed_from;  ///< connection to restore on failure
     std::uint32_t partner = 0;                 ///< connection whose selected codec to restore
     std::size_t partner_codec = 0;
+    std::uint64_t partner_command = 0;  ///< its last_command then
     LegKind partner_kind = LegKind::rtp;
     bool opens_osmux = false;  ///< the command has the Osmux device
     int error = 0;

@@ -124,6 +124,7 @@ void CallControl::negotiate(Endpoint& endpoint, Connection& connection, Pending&
   connection.selected_codec = pair.own;
   pending.partner = partner->id;
   pending.partner_codec = partner->selected_codec;
+  pending.partner_command = partner->last_command;
   pending.partner_kind = partner->kind;
   endpoint.find(partner->id)->selected_codec = pair.other;
 }
@@ -197,14 +198,14 @@ CallControl::Error CallControl::admit_crcx(const mgcp::Request& request, std::ui
     return ProtocolError{ResponseCode::connection_limit,
                          "endpoint has all connections that it may have"};
   }
-  if (draining_ && endpoint.call_id.empty()) {
-    return ProtocolError{ResponseCode::no_free_endpoint, "draining: no new calls"};
-  }
-  const bool foreign_call = !endpoint.call_id.empty() && endpoint.call_id != *request.call_id;
-  if (foreign_call && !options_of(endpoint).force_realloc && !endpoint.ignore_call_id &&
-      !request.ignore_call_id) {
+  const bool foreign_call = !endpoint.call_id.empty() && endpoint.call_id != *request.call_id &&
+                            !endpoint.ignore_call_id && !request.ignore_call_id;
+  if (foreign_call && !options_of(endpoint).force_realloc) {
     reply.outcome = CommandOutcome::wrong_call_id;
     return ProtocolError{ResponseCode::transient_error, "endpoint is busy with another call"};
+  }
+  if (draining_ && (foreign_call || endpoint.call_id.empty())) {
+    return ProtocolError{ResponseCode::no_free_endpoint, "draining: no new calls"};
   }
   if (parts_.config.mgcp.early_bidir_error && request.mode.mode == mgcp::ConnectionMode::sendrecv &&
       !request.sdp) {

@@ -11,13 +11,15 @@ using mgcp::ProtocolError;
 using mgcp::ResponseCode;
 
 void CallControl::reconfigured() {
-  trunk_options_ = options_by_trunk(parts_.config);
+  const std::vector<conf::TrunkOptions> former =
+      std::exchange(trunk_options_, options_by_trunk(parts_.config));
   local_media_.reconfigured(parts_.config);
   osmux_.reconfigured();
   std::vector<std::unique_ptr<MediaCommand>> commands(workers_.size());
   for (auto number = trunks_.next_used(1); number; number = trunks_.next_used(*number + 1)) {
     Endpoint& endpoint = *trunks_.find(*number);
-    if (endpoint.connections.empty()) {
+    // A worker is not held up for all its calls by what says nothing about them.
+    if (endpoint.connections.empty() || options_of(endpoint) == former[endpoint.trunk]) {
       continue;
     }
     auto& command = commands[endpoint.worker];

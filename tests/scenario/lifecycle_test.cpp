@@ -135,6 +135,32 @@ TEST_CASE("while a leg changes its sockets a further MDCX is refused, so a failu
   }
 }
 
+TEST_CASE("a change that fails leaves the other leg the codecs that it was given meanwhile") {
+  auto config = sim::small_config();
+  config.rtp.bind_v6 = sim::kGatewayHost6;
+  sim::WorldOptions options;
+  options.plane.sockets_max = 5;
+  options.plane.delay_max = 20ms;
+  Scene scene(config, options);
+  LegOptions two_codecs;
+  two_codecs.formats = "0 8";
+  const Call call(scene, {}, two_codecs);  // PCMA, the second one of b
+  sim::RtpPeer& peer = scene.world.add_peer(io::AddressFamily::ipv6);
+  const auto start = [&](const Leg& leg, const std::string& sdp) {
+    return scene.agent.start("MDCX", kEndpoint, fmt::format("I: {}\r\n{}", leg.connection, sdp));
+  };
+  const auto failing = start(call.a, peer.sdp("0"));
+  const auto other = start(call.b, call.b.peer->sdp("0"));
+  scene.run_for(1s);
+  CHECK(scene.agent.answer(failing)->code == 500);
+  CHECK(scene.agent.answer(other)->code == 200);
+  const auto audit = scene.world.command(scene.agent, "AUCX", kEndpoint,
+                                         fmt::format("I: {}\r\nF: L\r\n", call.b.connection));
+  CHECK(audit.parameter("L") == "p:20, a:PCMU");
+  CHECK(scene.mdcx(call.a, call.a.peer->sdp("0")).code == 200);
+  CHECK(talk(scene, call.a, call.b, 10, 0, 0));
+}
+
 TEST_CASE(
     "a leg that is idle for the time limit is gone with its ports, and its endpoint is free") {
   auto config = sim::small_config();

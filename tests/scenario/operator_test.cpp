@@ -104,6 +104,18 @@ TEST_CASE("an endpoint that an operator frees has no connections, and others kee
   CHECK(scene.world.endpoints_used() == 1);
 }
 
+TEST_CASE("the workers hear of a configuration only if it says something new about connections") {
+  Scene scene;
+  const Call call(scene);
+  conf::Config config = scene.world.config();
+  ++config.taps.max;
+  scene.world.reconfigure(config);
+  CHECK(scene.world.control().pending() == 0);
+  config.endpoints.options.connection_timeout = std::chrono::seconds(60);
+  scene.world.reconfigure(config);
+  CHECK(scene.world.control().pending() == 1);
+}
+
 TEST_CASE(
     "while draining, calls that are up go on, also with further legs, and new ones are refused") {
   Scene scene;
@@ -118,6 +130,19 @@ TEST_CASE(
   CHECK(talk(scene, first, second, 10));
   scene.world.control().set_draining(false);
   CHECK(scene.crcx("rtpbridge/2@mgw", "C: 2\r\nM: recvonly\r\n").code == 200);
+}
+
+TEST_CASE("while draining, no new call takes the endpoint of one that is up") {
+  conf::Config config = sim::small_config();
+  config.endpoints.options.force_realloc = true;
+  Scene scene(config);
+  const Call call(scene);
+  scene.world.control().set_draining(true);
+  CHECK(scene.crcx(call.a.endpoint, "C: 2\r\nM: recvonly\r\n").code == 403);
+  CHECK(talk(scene, call.a, call.b, 10));
+  scene.world.control().set_draining(false);
+  CHECK(scene.crcx(call.a.endpoint, "C: 2\r\nM: recvonly\r\n").code == 200);
+  CHECK(scene.world.connections() == 1);
 }
 
 TEST_CASE(
