@@ -96,20 +96,6 @@ std::optional<Violation> check_osmux(const Config& config) {
   return std::nullopt;
 }
 
-std::optional<Violation> check_advertised(const Config& config) {
-  const bool mgcp_is_ipv6 = address_family(config.mgcp.bind) == AddressFamily::ipv6;
-  const RtpOptions& rtp = config.rtp;
-  if (!rtp.advertise_v6.empty() && rtp.bind_v6.empty() && !mgcp_is_ipv6 && !rtp.ip_probing) {
-    return Violation{"rtp.advertise-v6", "mgcp.bind",
-                     "rtp.advertise-v6 has no effect without an IPv6 address in rtp.bind-v6"};
-  }
-  if (!rtp.advertise.empty() && rtp.bind.empty() && mgcp_is_ipv6 && !rtp.ip_probing) {
-    return Violation{"rtp.advertise", "mgcp.bind",
-                     "rtp.advertise has no effect without an IPv4 address in rtp.bind"};
-  }
-  return std::nullopt;
-}
-
 std::optional<Violation> check_e1(const E1Options& e1) {
   if (!e1.lines.empty() && e1.lines.size() != e1.trunks.size()) {
     return Violation{
@@ -185,10 +171,7 @@ std::optional<Violation> find_violation(const Config& config) {
   if (auto violation = check_e1_lists(config.e1)) {
     return violation;
   }
-  if (auto violation = check_log(config.log)) {
-    return violation;
-  }
-  return check_advertised(config);
+  return check_log(config.log);
 }
 
 }  // namespace conf

@@ -21,20 +21,6 @@ Fault fault_of(const conf::ConfigError& error) {
   return {error.to_string(), Fault::kInvalid};
 }
 
-/// osmo-mgw takes an address to announce (`local ip`) also where it has none of that family to bind
-/// to, and never uses it then. In our files that is a mistake, in its files a remark.
-void drop_idle_addresses(const std::string& file, ConfigurationRead& read) {
-  conf::RtpOptions& rtp = read.config.rtp;
-  const auto checked = conf::check(read.config);
-  for (std::string* address : {&rtp.advertise, &rtp.advertise_v6}) {
-    const std::string_view key = address == &rtp.advertise ? "rtp.advertise" : "rtp.advertise-v6";
-    if (!checked && checked.error().path == key) {
-      read.remarks.push_back(fmt::format("{}: {}", file, checked.error().message));
-      address->clear();
-    }
-  }
-}
-
 tl::expected<ConfigurationRead, Fault> load_osmo_file(const std::string& file,
                                                       std::span<const std::string> settings) {
   std::ifstream stream(file, std::ios::binary);
@@ -57,7 +43,6 @@ tl::expected<ConfigurationRead, Fault> load_osmo_file(const std::string& file,
   for (const ttcn_compat::ConfigurationRemark& remark : *remarks) {
     read.remarks.push_back(fmt::format("{}:{}: {}", file, remark.line, remark.message));
   }
-  drop_idle_addresses(file, read);
   for (const std::string& setting : settings) {
     if (const auto applied = conf::apply_setting(read.config, setting); !applied) {
       return tl::unexpected(fault_of(applied.error()));

@@ -3,12 +3,15 @@
 #include "ttcn-compat/osmo_configuration.h"
 
 #include "conf/config_check.h"
+#include "conf/config_loader.h"
+#include "conf/config_writer.h"
 #include "ttcn-compat/command_tables.h"
 #include "ttcn-compat/configuration_text.h"
 
 #include <doctest/doctest.h>
 
 #include <array>
+#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -285,6 +288,19 @@ TEST_CASE("every directive changes the configuration and survives being written"
     CHECK_MESSAGE(config != without, text);
     CHECK_MESSAGE(read(written(config)) == config, text, written(config));
     CHECK_MESSAGE(remark_of(text).empty(), text);
+  }
+}
+
+TEST_CASE("every directive survives the way to YAML and back") {
+  for (const Directive& directive : kDirectives) {
+    const conf::Config config = read(file_with(directive));
+    std::ostringstream yaml;
+    conf::write_config(yaml, config);
+    const auto loaded = conf::load_text(yaml.str(), "mgw.yaml", {});
+    REQUIRE_MESSAGE(loaded.has_value(), (loaded ? "" : loaded.error().to_string()), "\n",
+                    yaml.str());
+    CHECK_MESSAGE(*loaded == config, yaml.str());
+    CHECK_MESSAGE(read(written(*loaded)) == config, directive.line);
   }
 }
 
