@@ -5,13 +5,16 @@
 #include "mgw/configuration_file.h"
 #include "mgw/gateway.h"
 #include "mgw/log_setup.h"
+#include "ttcn-compat/command_tables.h"
 #include "ttcn-compat/osmo_configuration.h"
+#include "ttcn-compat/vty_reference.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstdlib>
 #include <exception>
 #include <optional>
@@ -36,7 +39,9 @@ struct Arguments {
   bool version = false;
   bool no_colour = false;
   bool background = false;
-  std::string level;  ///< of osmo-mgw's option -e, a number
+  bool reference = false;      ///< osmo-mgw's option --vty-ref-xml
+  std::string reference_mode;  ///< and --vty-ref-mode; there is one list of commands here
+  std::string level;           ///< of osmo-mgw's option -e, a number
 };
 
 /// Level numbers of Osmocom's programs: 1 debug, 3 info, 5 notice, 7 error, 8 fatal.
@@ -108,6 +113,16 @@ int serve(const Arguments& arguments, const conf::Config& config) {
   return EXIT_SUCCESS;
 }
 
+/// All commands of the VTY as XML, as `show online-help` has them.
+void print_reference() {
+  const ttcn_compat::CommandTree& tree = ttcn_compat::command_tree();
+  fmt::print("{}", ttcn_compat::kReferenceXmlStart);
+  for (std::size_t node = 0; node < ttcn_compat::kNodeCount; ++node) {
+    fmt::print("{}", ttcn_compat::reference_xml(tree, static_cast<ttcn_compat::Node>(node)));
+  }
+  fmt::print("{}", ttcn_compat::kReferenceXmlEnd);
+}
+
 int run(const Arguments& arguments) {
   auto read = mgw::load_configuration(arguments.file, arguments.settings);
   if (!read) {
@@ -149,6 +164,9 @@ int main(int argc, char** argv) {
                "Run in the background, once all sockets are open");
   app.add_option("-e,--log-level", arguments.level,
                  "Level on standard error: 1 debug, 3 info, 5 notice, 7 error, 8 fatal");
+  app.add_flag("--vty-ref-xml", arguments.reference,
+               "Print all commands of the VTY as XML and exit");
+  app.add_option("--vty-ref-mode", arguments.reference_mode, "Accepted for osmo-mgw's sake");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -157,6 +175,10 @@ int main(int argc, char** argv) {
   }
   if (arguments.version) {
     fmt::print("mgw version {}\n", MGW_VERSION);
+    return EXIT_SUCCESS;
+  }
+  if (arguments.reference) {
+    print_reference();
     return EXIT_SUCCESS;
   }
   const int code = run(arguments);

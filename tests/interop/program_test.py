@@ -8,6 +8,7 @@ import socket
 import subprocess
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 from support import runner
 from support.gateway import PROGRAM, Gateway, StartError
@@ -57,6 +58,15 @@ class ProgramTest(unittest.TestCase):
             self.addCleanup(holder.close)
             Gateway(osmo_config=CONFIGURATION.format(**self.ports))
         self.assertIn("vty", str(taken.exception))
+
+    def test_reference_of_commands(self):
+        """--vty-ref-xml prints all commands, with whatever mode."""
+        printed = self.run_program("--vty-ref-xml", "--vty-ref-mode", "default")
+        self.assertEqual(printed.returncode, 0)
+        root = xml.etree.ElementTree.fromstring(printed.stdout)
+        nodes = {node.get("id"): len(list(node)) for node in root}
+        self.assertEqual(len(nodes), 11)
+        self.assertGreater(nodes["config-mgcp"], 50)
 
     def test_background(self):
         """-D returns when all sockets are open, and `shutdown` ends the gateway."""
