@@ -31,17 +31,17 @@ function(mgw_compile_sources_quickly)
   endif()
 endfunction()
 
-# mgw_test(rtp_unit_test SOURCES ... LINK ... [LABELS ...]) makes a doctest program under tests/ and
+# mgw_test(rtp_unit_test SOURCES ... LINK ... [LABELS ...] [ARGUMENTS ...]) makes a doctest program under tests/ and
 # registers it with ctest; doctest's main() comes from tests/doctest_main.cpp, which is compiled once.
 function(mgw_test name)
-  cmake_parse_arguments(TEST "" "" "SOURCES;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(TEST "" "" "SOURCES;LINK;LABELS;ARGUMENTS" ${ARGN})
   add_executable(${name} ${TEST_SOURCES})
   target_link_libraries(${name} PRIVATE mgw_warnings mgw_doctest_main doctest::doctest ${TEST_LINK})
   mgw_compile_quickly(${name})
   # Assertions as function calls instead of code of their own: the tests compile faster.
   target_compile_definitions(${name} PRIVATE DOCTEST_CONFIG_SUPER_FAST_ASSERTS)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
-  add_test(NAME ${name} COMMAND ${name})
+  add_test(NAME ${name} COMMAND ${name} ${TEST_ARGUMENTS})
   if(TEST_LABELS)
     set_tests_properties(${name} PROPERTIES LABELS "${TEST_LABELS}")
   endif()
