@@ -51,7 +51,7 @@ struct AsioStreams::Connection : std::enable_shared_from_this<AsioStreams::Conne
 };
 
 AsioStreams::AsioStreams(asio::io_context& context, StreamService service)
-    : context_(context), service_(std::move(service)), acceptor_(context), pause_(context) {}
+    : service_(std::move(service)), acceptor_(context), pause_(context) {}
 
 AsioStreams::~AsioStreams() {
   for (const auto& connection : connections_) {

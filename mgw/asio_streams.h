@@ -44,7 +44,6 @@ class AsioStreams {
   void read(Connection& connection);
   void remove(Connection& connection);
 
-  boost::asio::io_context& context_;
   StreamService service_;
   boost::asio::ip::tcp::acceptor acceptor_;
   boost::asio::steady_timer pause_;
