@@ -23,7 +23,7 @@ struct GatewayViewParts {
   CallControl& control;
   RestartNotifier& notifier;
   const io::Clock& clock;
-  std::string_view backend;               ///< "poll" or "io_uring"; a literal
+  std::string_view backend;  ///< "poll" or "io_uring"; a literal
   /// `config` has changed and is to be applied; an error, a sentence, says that nothing of it was.
   std::function<tl::expected<void, std::string>()> on_reconfigured;
   std::function<void()> shut_down;
