@@ -84,7 +84,7 @@ constexpr Setting kTargetSettings[] = {
 
 constexpr Setting kLineSettings[] = {
     Line::number<&E1LineOptions::line>("e1.line-options.line", "", 0, 255, "Number of the line."),
-    Line::choice<&E1LineOptions::driver>("e1.line-options.driver", kE1Drivers,
+    Line::choice<&E1LineOptions::driver>("e1.line-options.driver", kE1DriverWords,
                                          "What drives it: virtual is a line in memory, e1d is "
                                          "osmo-e1d; lines of all others carry nothing."),
     Line::number<&E1LineOptions::port>(

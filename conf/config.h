@@ -8,10 +8,12 @@
 #include "conf/ip_network.h"
 #include "conf/operation.h"
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace conf {
@@ -260,6 +262,10 @@ enum class E1Driver : std::uint8_t {
   ipa,
   unixsocket,
 };
+
+/// The drivers' words in configurations, in the order of the enumerators.
+inline constexpr std::array<std::string_view, 8> kE1DriverWords = {
+    "none", "virtual", "e1d", "misdn", "misdn_lapd", "dahdi", "ipa", "unixsocket"};
 
 /// One of `e1.line-options`: an E1 line.
 struct E1LineOptions {

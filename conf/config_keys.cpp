@@ -340,6 +340,16 @@ const Setting* find_setting(std::string_view path) noexcept {
   return found == all_settings().end() ? nullptr : &*found;
 }
 
+std::vector<const Setting*> differing_settings(const Config& left, const Config& right) {
+  std::vector<const Setting*> differing;
+  for (const Setting& setting : all_settings()) {
+    if (value_text(setting, left) != value_text(setting, right)) {
+      differing.push_back(&setting);
+    }
+  }
+  return differing;
+}
+
 bool is_section(std::string_view path) noexcept {
   return std::ranges::find(kSections, path, &Section::path) != std::end(kSections);
 }

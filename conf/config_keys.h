@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace conf {
 
@@ -23,6 +24,10 @@ struct Section {
 
 /// The setting with exactly this path, or nullptr.
 [[nodiscard]] const Setting* find_setting(std::string_view path) noexcept;
+
+/// The settings that have another value in `left` than in `right`, in the order of the table.
+[[nodiscard]] std::vector<const Setting*> differing_settings(const Config& left,
+                                                             const Config& right);
 
 /// Whether there is a section with exactly this path.
 [[nodiscard]] bool is_section(std::string_view path) noexcept;

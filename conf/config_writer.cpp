@@ -11,6 +11,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace conf {
 
@@ -42,16 +43,16 @@ void write_entries(std::ostream& out, const Collection& collection, const Config
   }
 }
 
-/// What of `section` differs from the defaults, without its heading.
-std::string section_text(const Section& section, const Config& config) {
-  const Config defaults;
+/// What of `section` differs from the defaults (`changed` and lists), without its heading.
+std::string section_text(const Section& section, const Config& config,
+                         const std::vector<const Setting*>& changed) {
   std::ostringstream out;
-  for (const Setting& setting : all_settings()) {
-    const std::string value = value_text(setting, config);
-    if (parent_of(setting.path) == section.path && value != value_text(setting, defaults)) {
-      const std::size_t indent = kIndent * depth_of(setting.path);
-      write_comment(out, indent, setting.help);
-      out << blanks(indent) << last_part(setting.path) << ": " << value << '\n';
+  for (const Setting* setting : changed) {
+    if (parent_of(setting->path) == section.path) {
+      const std::size_t indent = kIndent * depth_of(setting->path);
+      write_comment(out, indent, setting->help);
+      out << blanks(indent) << last_part(setting->path) << ": " << value_text(*setting, config)
+          << '\n';
     }
   }
   for (const Collection& collection : all_collections()) {
@@ -66,9 +67,10 @@ std::string section_text(const Section& section, const Config& config) {
 
 void write_config(std::ostream& out, const Config& config) {
   out << "# Configuration of mgw: the keys that differ from their defaults.\n";
+  const std::vector<const Setting*> changed = differing_settings(config, Config());
   std::set<std::string_view> opened;
   for (const Section& section : all_sections()) {
-    const std::string text = section_text(section, config);
+    const std::string text = section_text(section, config, changed);
     if (text.empty()) {
       continue;
     }

@@ -39,8 +39,6 @@ inline constexpr std::array<std::string_view, 6> kLogTargets = {
 inline constexpr std::array<std::string_view, 3> kLogPrintFiles = {"off", "path", "basename"};
 inline constexpr std::array<std::string_view, 2> kStatsReporters = {"statsd", "log"};
 inline constexpr std::array<std::string_view, 3> kStatsLevels = {"global", "peer", "subscriber"};
-inline constexpr std::array<std::string_view, 8> kE1Drivers = {
-    "none", "virtual", "e1d", "misdn", "misdn_lapd", "dahdi", "ipa", "unixsocket"};
 inline constexpr std::array<std::string_view, 1> kOff = {"off"};
 inline constexpr std::array<std::string_view, 1> kChanges = {"changes"};
 

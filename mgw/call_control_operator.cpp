@@ -14,7 +14,6 @@ void CallControl::reconfigured() {
   const std::vector<conf::TrunkOptions> former =
       std::exchange(trunk_options_, options_by_trunk(parts_.config));
   local_media_.reconfigured(parts_.config);
-  osmux_.reconfigured();
   std::vector<std::unique_ptr<MediaCommand>> commands(workers_.size());
   for (auto number = trunks_.next_used(1); number; number = trunks_.next_used(*number + 1)) {
     Endpoint& endpoint = *trunks_.find(*number);
@@ -92,8 +91,7 @@ bool CallControl::in_service(std::uint32_t number) const noexcept {
 }
 
 const conf::TrunkOptions& CallControl::trunk_options(std::uint32_t number) const noexcept {
-  const auto trunk = trunks_.e1_trunk_of(number);
-  return trunk_options_[trunk ? *trunk + 1 : 0];
+  return options_of(*trunks_.find(number));
 }
 
 }  // namespace mgw

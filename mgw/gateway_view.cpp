@@ -37,28 +37,6 @@ std::string_view kind_text(LegKind kind) noexcept {
   return "rtp";
 }
 
-std::string_view driver_text(conf::E1Driver driver) noexcept {
-  switch (driver) {
-    case conf::E1Driver::virtual_line:
-      return "virtual";
-    case conf::E1Driver::osmo_e1d:
-      return "e1d";
-    case conf::E1Driver::misdn:
-      return "misdn";
-    case conf::E1Driver::misdn_lapd:
-      return "misdn_lapd";
-    case conf::E1Driver::dahdi:
-      return "dahdi";
-    case conf::E1Driver::ipa:
-      return "ipa";
-    case conf::E1Driver::unixsocket:
-      return "unixsocket";
-    case conf::E1Driver::none:
-      break;
-  }
-  return "none";
-}
-
 Failure text_of(const mgcp::ProtocolError& error) {
   return std::string(error.reason.empty() ? mgcp::default_reason(error.code) : error.reason);
 }
@@ -66,10 +44,8 @@ Failure text_of(const mgcp::ProtocolError& error) {
 /// Paths of the keys in which the two differ.
 std::vector<std::string> changed_keys(const conf::Config& left, const conf::Config& right) {
   std::vector<std::string> paths;
-  for (const conf::Setting& setting : conf::all_settings()) {
-    if (conf::value_text(setting, left) != conf::value_text(setting, right)) {
-      paths.emplace_back(setting.path);
-    }
+  for (const conf::Setting* setting : conf::differing_settings(left, right)) {
+    paths.emplace_back(setting->path);
   }
   if (left.e1.line_options != right.e1.line_options) {
     paths.emplace_back("e1.line-options");
@@ -164,6 +140,10 @@ std::uint32_t GatewayView::number_of(std::size_t trunk, std::uint32_t index) con
          static_cast<std::uint32_t>(trunk - 1) * kE1EndpointsPerTrunk + index;
 }
 
+std::uint32_t GatewayView::endpoints_of(std::size_t trunk) const {
+  return trunk == 0 ? parts_.control.trunks().virtual_total() : kE1EndpointsPerTrunk;
+}
+
 EndpointView GatewayView::endpoint(std::size_t trunk, std::uint32_t index) const {
   const std::uint32_t number = number_of(trunk, index);
   const Endpoint& endpoint = *parts_.control.trunks().find(number);
@@ -187,7 +167,6 @@ ConnectionView GatewayView::connection_view(std::uint32_t number, const Endpoint
   view.local = connection.local;
   view.mode = mgcp::to_text(connection.mode);
   view.sends = mode_sends(connection.mode) || mode_echoes(connection.mode);
-  view.peer_rtcp_port = connection.remote_rtcp().port();
   const conf::TrunkOptions& options = parts_.control.trunk_options(number);
   const mgcp::Codec& codec = connection.codecs[connection.selected_codec];
   view.payload_type = codec.payload_type;
@@ -225,7 +204,7 @@ ConnectionView GatewayView::connection_view(std::uint32_t number, const Endpoint
 std::optional<std::uint32_t> GatewayView::next_used(std::size_t trunk, std::uint32_t index) const {
   const std::uint32_t first = number_of(trunk, 0);
   const auto number = parts_.control.trunks().next_used(number_of(trunk, index));
-  if (!number || *number >= first + trunks()[trunk].endpoints) {
+  if (!number || *number >= first + endpoints_of(trunk)) {
     return std::nullopt;
   }
   return *number - first;
@@ -245,7 +224,7 @@ std::optional<std::uint32_t> GatewayView::find_endpoint(std::size_t trunk,
   }
   const auto range = parts_.control.trunks().resolve(*parsed);
   const std::uint32_t first = number_of(trunk, 0);
-  if (!range || range->first < first || range->first >= first + trunks()[trunk].endpoints) {
+  if (!range || range->first < first || range->first >= first + endpoints_of(trunk)) {
     return std::nullopt;
   }
   return range->first - first;
@@ -264,9 +243,10 @@ std::vector<ttcn_compat::E1LineView> GatewayView::e1_lines() const {
     view.line = trunk.line;
     const auto line =
         std::ranges::find(options.line_options, trunk.line, &conf::E1LineOptions::line);
-    view.driver = driver_text(options.virtual_lines                ? conf::E1Driver::virtual_line
-                              : line == options.line_options.end() ? conf::E1Driver::none
-                                                                   : line->driver);
+    const conf::E1Driver driver = options.virtual_lines ? conf::E1Driver::virtual_line
+                                  : line == options.line_options.end() ? conf::E1Driver::none
+                                                                       : line->driver;
+    view.driver = conf::kE1DriverWords[static_cast<std::size_t>(driver)];
     view.name = line == options.line_options.end() ? std::string() : line->name;
     view.up = parts_.control.in_service(number_of(position, 0));
     std::set<std::uint32_t> timeslots;

@@ -68,6 +68,8 @@ class GatewayView final : public ttcn_compat::GatewayAccess {
  private:
   /// The number of an endpoint among all Trunks.
   [[nodiscard]] std::uint32_t number_of(std::size_t trunk, std::uint32_t index) const;
+  /// How many endpoints a trunk has.
+  [[nodiscard]] std::uint32_t endpoints_of(std::size_t trunk) const;
   [[nodiscard]] ttcn_compat::ConnectionView connection_view(std::uint32_t number,
                                                             const Endpoint& endpoint,
                                                             const Connection& connection) const;

@@ -59,13 +59,6 @@ void OsmuxControl::read_addresses() {
   }
 }
 
-void OsmuxControl::reconfigured() {
-  if (open_sockets_ == 0) {
-    bind_ipv4_ = configured(AddressFamily::ipv4, config_);
-    bind_ipv6_ = configured(AddressFamily::ipv6, config_);
-  }
-}
-
 MaybeError OsmuxControl::check_crcx(const mgcp::Request& request) const noexcept {
   const bool wanted = request.osmux.state != OsmuxParameter::State::absent;
   if (wanted && !on()) {

@@ -40,10 +40,6 @@ class OsmuxControl {
   /// addresses have been checked.
   OsmuxControl(const conf::Config& config, io::SocketFactory& factory);
 
-  /// The configuration has become another. Addresses, port and batches count when the sockets are
-  /// opened, with the first circuit; the mode counts at once for new circuits.
-  void reconfigured();
-
   /// Whether there may be further circuits.
   [[nodiscard]] bool on() const noexcept { return options_.mode != conf::OsmuxMode::off; }
 

@@ -66,7 +66,6 @@ struct ConnectionView {
   io::SocketAddress local;   ///< of RTP
   std::string_view mode;     ///< as in MGCP, "sendrecv" (a literal)
   bool sends = false;        ///< the mode lets media out
-  std::uint16_t peer_rtcp_port = 0;
   /// Time to the end by conn-timeout; none without one.
   std::optional<io::Duration> remaining;
   std::uint64_t packets_sent = 0;
@@ -76,8 +75,6 @@ struct ConnectionView {
   std::uint64_t timestamp_errors_in = 0;
   std::uint64_t timestamp_errors_out = 0;
   std::uint64_t dropped = 0;
-  std::uint64_t lost = 0;          ///< of the packets that the peer sent (RFC 3550)
-  std::uint64_t jitter_ticks = 0;  ///< RFC 3550, in RTP ticks
   std::int32_t payload_type = -1;  ///< of the selected codec; -1: none
   std::uint32_t rate_hz = 0;
   std::uint32_t channels = 0;

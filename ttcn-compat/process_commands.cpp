@@ -134,20 +134,6 @@ void write_scheduling_block(ConfigurationText& text) {
   }
 }
 
-struct DriverWord {
-  std::string_view word;
-  conf::E1Driver driver;
-};
-constexpr std::array kDrivers{
-    DriverWord{"misdn", conf::E1Driver::misdn},
-    DriverWord{"misdn_lapd", conf::E1Driver::misdn_lapd},
-    DriverWord{"dahdi", conf::E1Driver::dahdi},
-    DriverWord{"e1d", conf::E1Driver::osmo_e1d},
-    DriverWord{"ipa", conf::E1Driver::ipa},
-    DriverWord{"unixsocket", conf::E1Driver::unixsocket},
-    DriverWord{"virtual", conf::E1Driver::virtual_line},
-};
-
 /// The options of the line that a command names; they are made if there are none.
 conf::E1LineOptions& line_of(CommandContext& context) {
   auto& lines = context.edit().e1.line_options;
@@ -162,8 +148,8 @@ conf::E1LineOptions& line_of(CommandContext& context) {
 }
 
 CommandResult set_driver(CommandContext& context) {
-  line_of(context).driver =
-      std::ranges::find(kDrivers, context.argument(1), &DriverWord::word)->driver;
+  const auto word = std::ranges::find(conf::kE1DriverWords, context.argument(1));
+  line_of(context).driver = static_cast<conf::E1Driver>(word - conf::kE1DriverWords.begin());
   return CommandResult::done;
 }
 
@@ -193,9 +179,9 @@ CommandResult unset_line_capture(CommandContext& context) {
 }
 
 void write_line(ConfigurationText& text, const conf::E1LineOptions& line) {
-  const auto driver = std::ranges::find(kDrivers, line.driver, &DriverWord::driver);
-  if (driver != kDrivers.end()) {
-    text.line("e1_line {} driver {}", line.line, driver->word);
+  if (line.driver != conf::E1Driver::none) {
+    text.line("e1_line {} driver {}", line.line,
+              conf::kE1DriverWords[static_cast<std::size_t>(line.driver)]);
   }
   text.line("e1_line {} port {}", line.line, line.port);
   if (!line.name.empty()) {

@@ -27,11 +27,8 @@ namespace {
 /// Keys of `meant` that the text of an osmo-mgw file, read as `read`, does not give back.
 std::vector<std::string> lost_keys(const conf::Config& meant, const conf::Config& read) {
   std::vector<std::string> lost;
-  for (const conf::Setting& setting : conf::all_settings()) {
-    const std::string value = conf::value_text(setting, meant);
-    if (value != conf::value_text(setting, read)) {
-      lost.push_back(fmt::format("{}: {}", setting.path, value));
-    }
+  for (const conf::Setting* setting : conf::differing_settings(meant, read)) {
+    lost.push_back(fmt::format("{}: {}", setting->path, conf::value_text(*setting, meant)));
   }
   return lost;
 }

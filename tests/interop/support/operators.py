@@ -50,7 +50,22 @@ mgcp
 """
 
 
-class Vty:
+class Client:
+    """Holds one socket, and is a context manager that closes it."""
+
+    socket = None
+
+    def close(self):
+        self.socket.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+class Vty(Client):
     """A session that reads up to each prompt, and knows in how many pieces it came."""
 
     def __init__(self, address):
@@ -87,17 +102,8 @@ class Vty:
             raise AssertionError(f"{text!r} prints {output!r}")
         return prompt
 
-    def close(self):
-        self.socket.close()
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
-
-class Ctrl:
+class Ctrl(Client):
     """A CTRL connection (IPA framing)."""
 
     def __init__(self, address):
@@ -121,17 +127,8 @@ class Ctrl:
             data += piece
         return data
 
-    def close(self):
-        self.socket.close()
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
-
-class StatsdServer:
+class StatsdServer(Client):
     """Receives reports and reads them as strictly as a conformance suite does."""
 
     LINE = re.compile(r"^([^:|\n]+):(-?\d+)\|(g|c|ms|h|m)$")
@@ -161,6 +158,3 @@ class StatsdServer:
                 if match[1] == key:
                     return int(match[2]), match[3]
         raise AssertionError(f"{key} did not come")
-
-    def close(self):
-        self.socket.close()
