@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""What tools/bench does once all is built: the same load through several gateways, side by side."""
+
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import resource
+import sys
+
+import evaluation
+import machine
+import parts
+import report
+import runs
+import starting
+import variants
+
+EXIT_REFUSED = 3
+DESCRIPTORS_WANTED = 131_072
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+
+
+def command_line():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    parser.add_argument("--suite", choices=list(parts.SUITES), default="quick")
+    parser.add_argument("--only", default=",".join(parts.PARTS))
+    parser.add_argument("--variants", default="")
+    parser.add_argument("--peers", default="osmo-mgw,rtpengine")
+    parser.add_argument("--calls", type=int, default=parts.REFERENCE_CALLS)
+    parser.add_argument("--seconds", type=float)
+    parser.add_argument("--rounds", type=int)
+    parser.add_argument("--scheduling", choices=["ordinary", "fifo"], default="ordinary")
+    parser.add_argument("--noise-limit", type=float, default=5)
+    parser.add_argument("--attempts", type=int, default=4)
+    parser.add_argument("--output", type=pathlib.Path)
+    parser.add_argument("--render", type=pathlib.Path)
+    arguments = parser.parse_args()
+    unknown = set(arguments.only.split(",")) - set(parts.PARTS)
+    if unknown:
+        parser.error(f"--only: no such part: {', '.join(sorted(unknown))}")
+    return arguments
+
+
+def chosen(arguments, setup):
+    """(variants to run, [{variant, reason}] that can't be run or were not wanted)."""
+    wanted, skipped = [], []
+    peers = arguments.peers.split(",")
+    names = [name.strip() for name in arguments.variants.split(",") if name.strip()]
+    for variant in variants.named(names) if names else variants.ALL:
+        if not variant.is_mgw and variant.kind != "none" and variant.kind not in peers:
+            continue
+        reason = starting.reason_against(setup, variant)
+        if reason:
+            skipped.append({"variant": variant.name, "reason": reason})
+        else:
+            wanted.append(variant)
+    return wanted, skipped
+
+
+def chosen_suite(arguments):
+    changes = {}
+    if arguments.seconds:
+        changes["seconds"] = arguments.seconds
+    if arguments.rounds:
+        changes["rounds"] = arguments.rounds
+        changes["more_rounds"] = min(arguments.rounds, 2)
+    return parts.dataclasses.replace(parts.SUITES[arguments.suite], **changes)
+
+
+def raise_descriptor_limit():
+    """Children inherit it: ten thousand calls are forty thousand sockets."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for limit in (max(hard, DESCRIPTORS_WANTED), hard):
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+            return
+        except (OSError, ValueError):
+            continue
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def measure(arguments):
+    """Runs the wanted parts; returns the result as it is written to the JSON file."""
+    prefix, scheduling = starting.scheduling_prefix(arguments.scheduling)
+    log = str(arguments.build / "bench-gateways.log")
+    setup = starting.Setup(arguments.build.resolve(), prefix=prefix, log=log)
+    os.sched_setaffinity(0, {setup.generator_cpu})
+    raise_descriptor_limit()
+    available, skipped = chosen(arguments, setup)
+    for entry in skipped:
+        runs.say(f"without {entry['variant']}: {entry['reason']}")
+    runner = runs.Runner(setup, arguments.noise_limit, arguments.attempts, runs.say)
+    bench = parts.Bench(runner, chosen_suite(arguments), available, arguments.calls)
+    begin = datetime.datetime.now(datetime.timezone.utc)
+    for part in arguments.only.split(","):
+        getattr(bench, part)()
+    noisy = sum(record["noisy"] for record in runner.records)
+    return {
+        "name": arguments.output.name if arguments.output else "",
+        "begun": begin.isoformat(timespec="seconds"),
+        "ended": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "command": "tools/bench " + " ".join(os.environ.get("MGW_BENCH_ARGUMENTS", "").split()),
+        "suite": arguments.suite,
+        "parts": arguments.only.split(","),
+        "scheduling": scheduling,
+        "cores": {"gateway": setup.gateway_cpu, "generator": setup.generator_cpu},
+        "machine": machine.facts(ROOT),
+        "versions": {kind: starting.version_of(setup, kind) for kind in starting.STARTERS},
+        "noise_limit_percent": arguments.noise_limit,
+        "noisy_runs": noisy,
+        "refused": noisy > 0,
+        "skipped": skipped,
+        "problems": bench.problems,
+        "records": runner.records,
+    }
+
+
+def finish(result, output):
+    """Writes or prints the report; returns the exit status."""
+    if output is None:
+        print(report.markdown(result))
+    else:
+        report.write(result, output)
+        print(report.markdown(result))
+        runs.say(f"written to {output}")
+    if result["refused"]:
+        runs.say(
+            f"REFUSED: {result['noisy_runs']} of {len(result['records'])} runs were disturbed by "
+            "other processes; repeat it on a quiet machine"
+        )
+        return EXIT_REFUSED
+    faulty = sum(evaluation.fault_counts(result["records"])["mgw"].values())
+    return 1 if faulty or result["problems"] else 0
+
+
+def main():
+    arguments = command_line()
+    if arguments.render:
+        result = json.loads(arguments.render.read_text())
+        return finish(result, arguments.output or arguments.render.parent)
+    return finish(measure(arguments), arguments.output)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

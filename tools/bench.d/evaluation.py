@@ -1,0 +1,108 @@
+"""From the records of all runs to the figures of the report. No I/O, so it can be done again."""
+
+import figures
+
+CPU = "report.gateway.cpu_us_per_packet"
+MACHINE = "report.machine.busy_us_per_packet"
+FAULTS = ("reordered", "duplicated", "corrupted", "wrong_stream")
+
+
+def select(records, **wanted):
+    """The records whose fields are as wanted."""
+    return [
+        record
+        for record in records
+        if all(record.get(name) == value for name, value in wanted.items())
+    ]
+
+
+def by_round(records, path, **wanted):
+    """{round: value at path} of the records whose fields are as wanted."""
+    return {record["round"]: figures.value_at(record, path) for record in select(records, **wanted)}
+
+
+def values(records, path, **wanted):
+    return [figures.value_at(record, path) for record in select(records, **wanted)]
+
+
+def ratio(records, path, numerator, denominator, **wanted):
+    """The spread of the ratios of two variants, round by round; None if there is none."""
+    above = by_round(records, path, variant=numerator, **wanted)
+    below = by_round(records, path, variant=denominator, **wanted)
+    return figures.spread(figures.ratios(above, below).values())
+
+
+def names_in(records, **wanted):
+    """The variants that have such records, in the order of their first appearance."""
+    return list(dict.fromkeys(record["variant"] for record in select(records, **wanted)))
+
+
+def added_by_gateway(records, **wanted):
+    """{variant: {round: µs}}: CPU time per packet of the whole machine beyond direct delivery.
+
+    The run from socket to socket is what the generator costs without a gateway; what a run with a
+    gateway takes beyond that, wherever it is accounted, is the gateway's doing.
+    """
+    direct = by_round(records, MACHINE, variant="direct", **wanted)
+    added = {}
+    for name in names_in(records, **wanted):
+        rounds = by_round(records, MACHINE, variant=name, **wanted)
+        added[name] = {
+            number: value - direct[number]
+            for number, value in rounds.items()
+            if value is not None and direct.get(number) is not None
+        }
+    added.pop("direct", None)
+    return added
+
+
+def fault_counts(records):
+    """Sums over all runs of what must be 0, of mgw and of the others."""
+    sums = {"mgw": dict.fromkeys(FAULTS, 0), "others": dict.fromkeys(FAULTS, 0)}
+    for record in records:
+        side = "mgw" if record["variant"].startswith("mgw") else "others"
+        for fault in FAULTS:
+            sums[side][fault] += record["report"].get(fault) or 0
+    return sums
+
+
+def capacity(records):
+    """{variant: {"calls", "packets_per_second", "limited_by"}}: the highest step that was passed.
+
+    `limited_by` is `gateway`, or `generator` where the load generator gave up first: the figure is
+    then a lower bound.
+    """
+    result = {}
+    for name in names_in(records, part="capacity"):
+        steps = select(records, part="capacity", variant=name)
+        passed = [record for record in steps if record["verdict"] == "passed"]
+        failed = [record for record in steps if record["verdict"] != "passed"]
+        calls = max((record["calls"] for record in passed), default=0)
+        beyond = [record for record in failed if record["calls"] > calls]
+        kinds = {record["verdict"] for record in beyond}
+        limited_by = "gateway" if "overloaded" in kinds else "generator"
+        result[name] = {
+            "calls": calls,
+            "packets_per_second": calls * 100,
+            "limited_by": limited_by,
+        }
+    return result
+
+
+def memory_per_call(records, name):
+    """KiB per call between the fewest and the most calls that were measured; None without both."""
+    points = memory_points(records, name)
+    if len(points) < 2:
+        return None
+    (few, small), (many, large) = points[0], points[-1]
+    return (large - small) / (many - few)
+
+
+def memory_points(records, name):
+    """[(calls, KiB)] of one variant, by calls; the median where a number was measured twice."""
+    by_calls = {}
+    for record in select(records, part="memory", variant=name):
+        size = figures.value_at(record, "report.gateway.rss_kib")
+        if size is not None and record["report"].get("calls"):
+            by_calls.setdefault(record["calls"], []).append(size)
+    return [(calls, figures.median(sizes)) for calls, sizes in sorted(by_calls.items())]
