@@ -10,6 +10,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -54,8 +55,9 @@ struct AsioFront::Loop {
   asio::io_context context{1};
   asio::ip::udp::socket socket{context};
   asio::signal_set stop_signals{context, SIGINT, SIGTERM};
-  asio::signal_set reopen_signal{context, SIGHUP};
+  asio::signal_set reload_signal{context, SIGHUP};
   asio::steady_timer tick{context};
+  asio::steady_timer heartbeat{context};
   FrontHandlers handlers;
   std::vector<std::unique_ptr<AsioStreams>> streams;
   std::atomic<bool> wake_posted{false};
@@ -112,13 +114,49 @@ struct AsioFront::Loop {
     });
   }
 
-  void await_reopen() {
-    reopen_signal.async_wait([this](const error_code& error, int) {
+  void await_reload() {
+    reload_signal.async_wait([this](const error_code& error, int) {
       if (!error) {
-        handlers.on_reopen_signal();
-        await_reopen();
+        handlers.on_reload_signal();
+        await_reload();
       }
     });
+  }
+
+  void await_heartbeat() {
+    if (handlers.heartbeat_interval <= io::Duration::zero()) {
+      return;
+    }
+    heartbeat.expires_after(handlers.heartbeat_interval);
+    heartbeat.async_wait([this](const error_code& error) {
+      if (!error) {
+        handlers.on_heartbeat();
+        await_heartbeat();
+      }
+    });
+  }
+
+  /// The rest of opening, when the socket is bound.
+  io::Result<io::SocketAddress> set_up(const io::SocketAddress& call_agent) {
+    const int descriptor = socket.native_handle();
+    // Forced past rmem_max where we may; else as much as the system grants.
+    if (::setsockopt(descriptor, SOL_SOCKET, SO_RCVBUFFORCE, &kReceiveBufferBytes,
+                     sizeof(kReceiveBufferBytes)) != 0) {
+      ::setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &kReceiveBufferBytes,
+                   sizeof(kReceiveBufferBytes));
+    }
+    if (call_agent.family() != io::AddressFamily::none &&
+        ::connect(descriptor, call_agent.kernel_address(), call_agent.kernel_size()) != 0) {
+      return io::failure(errno);
+    }
+    error_code error;
+    socket.non_blocking(true, error);
+    sockaddr_in6 bound{};
+    socklen_t bound_size = sizeof(bound);
+    if (error || ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&bound), &bound_size) != 0) {
+      return io::failure(error ? error.value() : errno);
+    }
+    return io::SocketAddress::from_kernel(&bound, bound_size);
   }
 };
 
@@ -135,27 +173,31 @@ io::Result<io::SocketAddress> AsioFront::open(const io::SocketAddress& local,
   if (error) {
     return io::failure(error.value());
   }
-  const int descriptor = loop_->socket.native_handle();
-  // Forced past rmem_max where we may; else as much as the system grants.
-  if (::setsockopt(descriptor, SOL_SOCKET, SO_RCVBUFFORCE, &kReceiveBufferBytes,
-                   sizeof(kReceiveBufferBytes)) != 0) {
-    ::setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &kReceiveBufferBytes,
-                 sizeof(kReceiveBufferBytes));
-  }
-  if (::bind(descriptor, local.kernel_address(), local.kernel_size()) != 0) {
+  if (::bind(loop_->socket.native_handle(), local.kernel_address(), local.kernel_size()) != 0) {
     return io::failure(errno);
   }
-  if (call_agent.family() != io::AddressFamily::none &&
-      ::connect(descriptor, call_agent.kernel_address(), call_agent.kernel_size()) != 0) {
-    return io::failure(errno);
+  return loop_->set_up(call_agent);
+}
+
+io::Result<io::SocketAddress> AsioFront::adopt(int descriptor,
+                                               const io::SocketAddress& call_agent) {
+  int domain = 0;
+  int type = 0;
+  socklen_t size = sizeof(int);
+  if (::getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &domain, &size) != 0 ||
+      ::getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_DGRAM ||
+      (domain != AF_INET && domain != AF_INET6)) {
+    ::close(descriptor);
+    return io::failure(EPROTOTYPE);
   }
-  loop_->socket.non_blocking(true, error);
-  sockaddr_in6 bound{};
-  socklen_t bound_size = sizeof(bound);
-  if (error || ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&bound), &bound_size) != 0) {
-    return io::failure(error ? error.value() : errno);
+  error_code error;
+  loop_->socket.assign(domain == AF_INET6 ? asio::ip::udp::v6() : asio::ip::udp::v4(), descriptor,
+                       error);
+  if (error) {
+    ::close(descriptor);
+    return io::failure(error.value());
   }
-  return io::SocketAddress::from_kernel(&bound, bound_size);
+  return loop_->set_up(call_agent);
 }
 
 io::Result<io::SocketAddress> AsioFront::listen(const io::SocketAddress& local,
@@ -187,7 +229,8 @@ void AsioFront::run(FrontHandlers handlers) {
   loop_->await_datagrams();
   loop_->await_tick();
   loop_->await_stop();
-  loop_->await_reopen();
+  loop_->await_reload();
+  loop_->await_heartbeat();
   loop_->context.run();
 }
 

@@ -4,6 +4,7 @@
 
 #include "io/result.h"
 #include "io/socket_address.h"
+#include "io/time.h"
 #include "mgw/call_control.h"
 #include "mgw/stream_session.h"
 
@@ -27,7 +28,10 @@ struct FrontHandlers {
   /// SIGINT or SIGTERM came; the loop ends when this returns true.
   std::function<bool(int signal)> on_stop_signal;
   /// SIGHUP came.
-  std::function<void()> on_reopen_signal;
+  std::function<void()> on_reload_signal;
+  /// Called each heartbeat_interval, unless that is zero.
+  std::function<void()> on_heartbeat;
+  io::Duration heartbeat_interval{0};
 };
 
 /// Owns the MGCP socket. Control thread only, but for wake().
@@ -43,6 +47,10 @@ class AsioFront final : public AgentSender {
   /// Binds the MGCP socket; `call_agent` with a family connects it. The address it got, or why not.
   [[nodiscard]] io::Result<io::SocketAddress> open(const io::SocketAddress& local,
                                                    const io::SocketAddress& call_agent);
+  /// As open(), with a UDP socket that is bound already; takes the descriptor over. EPROTOTYPE: it
+  /// is none.
+  [[nodiscard]] io::Result<io::SocketAddress> adopt(int descriptor,
+                                                    const io::SocketAddress& call_agent);
   /// Listens on a TCP address as long as the front lives. The address it got, or why not.
   [[nodiscard]] io::Result<io::SocketAddress> listen(const io::SocketAddress& local,
                                                      StreamService service);

@@ -23,6 +23,9 @@ using io::LogLevel;
 /// captures.
 constexpr std::uint32_t kReservedDescriptors = 128;
 
+/// FileDescriptorName= of the MGCP socket that a service manager may pass.
+constexpr std::string_view kMgcpSocketName = "mgcp";
+
 io::BackendChoice backend_choice(conf::BackendChoice choice) {
   switch (choice) {
     case conf::BackendChoice::poll:
@@ -123,6 +126,9 @@ Gateway::Gateway(const conf::Config& config, ProgramFacts facts)
   start_metrics(*selection);
   open_operator_front(backend);
   open_front();
+  if (facts_.service_manager != nullptr) {
+    service_.emplace(*facts_.service_manager, *workers_, *control_);
+  }
 }
 
 Gateway::~Gateway() {
@@ -137,10 +143,23 @@ void Gateway::open_front() {
   if (!config_.mgcp.call_agent.empty()) {
     call_agent = configured(config_.mgcp.call_agent, conf::kCallAgentPort);
   }
-  const auto bound = front_.open(local, call_agent);
+  std::optional<int> passed;
+  if (facts_.service_manager != nullptr) {
+    passed = facts_.service_manager->take(kMgcpSocketName);
+  }
+  const auto bound = passed ? front_.adopt(*passed, call_agent) : front_.open(local, call_agent);
+  if (!bound && passed) {
+    throw std::runtime_error(
+        fmt::format("the socket \"{}\" of the service manager is of no use: {}", kMgcpSocketName,
+                    bound.error().message()));
+  }
   if (!bound) {
     throw std::runtime_error(fmt::format("the MGCP socket can't be bound to {}: {}", local.text(),
                                          bound.error().message()));
+  }
+  if (passed) {
+    io::log(LogLevel::notice, LogCategory::lmgcp,
+            "the MGCP socket is the service manager's: mgcp.bind and mgcp.port don't matter");
   }
   io::log(LogLevel::notice, LogCategory::lmgcp, "listening on {} for {} endpoints", bound->text(),
           config_.endpoints.count);
@@ -201,6 +220,30 @@ bool Gateway::on_stop_signal(int signal) {
   return true;
 }
 
+void Gateway::on_reload_signal() {
+  io::reopen_log();
+  if (!facts_.read_configuration) {
+    return;
+  }
+  if (service_) {
+    service_->reloading();
+  }
+  const auto reloaded = reload_configuration(facts_.read_configuration, *view_);
+  if (service_) {
+    service_->remember(reloaded ? std::string() : reloaded.error());
+    service_->ready();
+  }
+}
+
+void Gateway::handle_service(FrontHandlers& handlers) {
+  handlers.on_reload_signal = [this] { on_reload_signal(); };
+  if (service_) {
+    handlers.heartbeat_interval = service_->heartbeat_interval();
+    handlers.on_heartbeat = [this] { service_->on_heartbeat(); };
+    service_->ready();
+  }
+}
+
 void Gateway::run() {
   FrontHandlers handlers;
   handlers.on_datagram = [this](const io::SocketAddress& agent, std::string_view datagram) {
@@ -215,11 +258,17 @@ void Gateway::run() {
     control_->on_tick();
     notifier_->on_tick(clock_.now());
     operators_->on_tick();
+    if (service_) {
+      service_->on_tick();
+    }
   };
   handlers.on_stop_signal = [this](int signal) { return on_stop_signal(signal); };
-  handlers.on_reopen_signal = [] { io::reopen_log(); };
+  handle_service(handlers);
   notifier_->notify(mgcp::RestartMethod::restart, clock_.now());
   front_.run(std::move(handlers));
+  if (service_) {
+    service_->stopping();
+  }
 }
 
 }  // namespace mgw

@@ -10,10 +10,13 @@
 #include "mgw/log_setup.h"
 #include "mgw/metrics_exporter.h"
 #include "mgw/operator_front.h"
+#include "mgw/reload.h"
 #include "mgw/restart_notifier.h"
+#include "mgw/service_link.h"
 #include "mgw/worker_pool.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,6 +27,8 @@ struct ProgramFacts {
   std::string configuration_file;  ///< empty: none
   std::string version;             ///< "0.1.0"
   LogColours colours = LogColours::never;
+  ConfigurationReader read_configuration;  ///< for SIGHUP; null: that opens log files anew, no more
+  io::ServiceManager* service_manager = nullptr;  ///< must outlive the gateway; null: there is none
 };
 
 /// Made, run and destroyed by the main thread, which becomes the control thread.
@@ -49,6 +54,8 @@ class Gateway {
   void start_metrics(const io::BackendSelection& selection);
   void take_media_events();
   [[nodiscard]] bool on_stop_signal(int signal);
+  void on_reload_signal();
+  void handle_service(FrontHandlers& handlers);
 
   /// std::random_device, buffered.
   class SystemRandom;
@@ -68,6 +75,7 @@ class Gateway {
   std::unique_ptr<MetricsExporter> metrics_;
   std::unique_ptr<GatewayView> view_;
   std::unique_ptr<OperatorFront> operators_;
+  std::optional<ServiceLink> service_;
 };
 
 }  // namespace mgw

@@ -41,18 +41,6 @@ Failure text_of(const mgcp::ProtocolError& error) {
   return std::string(error.reason.empty() ? mgcp::default_reason(error.code) : error.reason);
 }
 
-/// Paths of the keys in which the two differ.
-std::vector<std::string> changed_keys(const conf::Config& left, const conf::Config& right) {
-  std::vector<std::string> paths;
-  for (const conf::Setting* setting : conf::differing_settings(left, right)) {
-    paths.emplace_back(setting->path);
-  }
-  if (left.e1.line_options != right.e1.line_options) {
-    paths.emplace_back("e1.line-options");
-  }
-  return paths;
-}
-
 void add_osmux(const Connection& connection, const MediaConnection& media, ConnectionView& view) {
   const OsmuxLegCounters& live = media.live.osmux;
   ttcn_compat::OsmuxView osmux;
@@ -68,6 +56,25 @@ void add_osmux(const Connection& connection, const MediaConnection& media, Conne
 }
 
 }  // namespace
+
+std::vector<std::string> changed_keys(const conf::Config& left, const conf::Config& right) {
+  std::vector<std::string> paths;
+  for (const conf::Setting* setting : conf::differing_settings(left, right)) {
+    paths.emplace_back(setting->path);
+  }
+  const std::pair<std::string_view, bool> lists[] = {
+      {"e1.line-options", left.e1.line_options != right.e1.line_options},
+      {"e1.trunk-options", left.e1.trunk_options != right.e1.trunk_options},
+      {"stats.reporters", left.stats.reporters != right.stats.reporters},
+      {"log.targets", left.log.targets != right.log.targets},
+  };
+  for (const auto& [path, differs] : lists) {
+    if (differs) {
+      paths.emplace_back(path);
+    }
+  }
+  return paths;
+}
 
 conf::Config effective_config(const conf::Config& running, const conf::Config& wanted) {
   conf::Config effective = wanted;

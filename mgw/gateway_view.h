@@ -34,6 +34,8 @@ class GatewayView final : public ttcn_compat::GatewayAccess {
  public:
   explicit GatewayView(GatewayViewParts parts);
 
+  /// What of it is in force.
+  [[nodiscard]] const conf::Config& in_force() const { return parts_.config; }
   /// As configured, with what takes effect at the next start only.
   [[nodiscard]] const conf::Config& config() const override { return configured_; }
   [[nodiscard]] tl::expected<ttcn_compat::ReconfigureResult, ttcn_compat::Failure> reconfigure(
@@ -77,6 +79,10 @@ class GatewayView final : public ttcn_compat::GatewayAccess {
   GatewayViewParts parts_;
   conf::Config configured_;
 };
+
+/// Paths of the keys in which the two differ.
+[[nodiscard]] std::vector<std::string> changed_keys(const conf::Config& left,
+                                                    const conf::Config& right);
 
 /// `wanted` as far as it can take effect while the gateway runs with `running`: what can't is as it
 /// was.

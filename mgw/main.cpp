@@ -1,6 +1,7 @@
 // The program mgw: reads arguments and configuration, then runs a Gateway.
 
 #include "io/log.h"
+#include "io/service_manager.h"
 #include "mgw/background.h"
 #include "mgw/configuration_file.h"
 #include "mgw/gateway.h"
@@ -84,6 +85,18 @@ void ignore_signals() {
   }
 }
 
+/// What the program was started with: the file, --set, the environment and -e.
+mgw::ConfigurationReader configuration_reader(const Arguments& arguments) {
+  return [arguments]() -> tl::expected<mgw::ConfigurationRead, mgw::ConfigurationFault> {
+    auto read = mgw::load_configuration(arguments.file, arguments.settings);
+    if (read && !apply_level(arguments.level, read->config.log)) {
+      return tl::unexpected(mgw::ConfigurationFault{
+          "mgw: -e takes 1 (debug), 3 (info), 5 (notice), 7 (error) or 8 (fatal)", kExitUsage});
+    }
+    return read;
+  };
+}
+
 int serve(const Arguments& arguments, const conf::Config& config) {
   ignore_signals();
   const int failure = ttcn_compat::is_osmo_file(arguments.file) ? kExitOsmoFailure : EXIT_FAILURE;
@@ -93,6 +106,7 @@ int serve(const Arguments& arguments, const conf::Config& config) {
     if (arguments.background) {
       background.emplace();
     }
+    io::ServiceManager service_manager;
     const auto log = mgw::set_up_log(config.log, colours);
     if (!log) {
       fmt::print(stderr, "mgw: {}\n", log.error());
@@ -101,7 +115,11 @@ int serve(const Arguments& arguments, const conf::Config& config) {
     for (const std::string& warning : *log) {
       fmt::print(stderr, "mgw: {}\n", warning);
     }
-    mgw::Gateway gateway(config, {arguments.file, MGW_VERSION, colours});
+    mgw::Gateway gateway(config, {arguments.file, MGW_VERSION, colours,
+                                  configuration_reader(arguments), &service_manager});
+    for (const std::string& name : service_manager.close_rest()) {
+      fmt::print(stderr, "mgw: the service manager's descriptor \"{}\" has no use\n", name);
+    }
     if (background) {
       background->ready();
     }
@@ -124,17 +142,13 @@ void print_reference() {
 }
 
 int run(const Arguments& arguments) {
-  auto read = mgw::load_configuration(arguments.file, arguments.settings);
+  const auto read = configuration_reader(arguments)();
   if (!read) {
     fmt::print(stderr, "{}\n", read.error().message);
     return read.error().exit_status;
   }
   for (const std::string& remark : read->remarks) {
     fmt::print(stderr, "{}\n", remark);
-  }
-  if (!apply_level(arguments.level, read->config.log)) {
-    fmt::print(stderr, "mgw: -e takes 1 (debug), 3 (info), 5 (notice), 7 (error) or 8 (fatal)\n");
-    return kExitUsage;
   }
   if (arguments.check) {
     fmt::print("{}: configuration is valid\n",

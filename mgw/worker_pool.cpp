@@ -189,6 +189,12 @@ void WorkerPool::flush() {
   }
 }
 
+void WorkerPool::wake_all() noexcept {
+  for (const auto& thread : threads_) {
+    thread->backend->wake();
+  }
+}
+
 void WorkerPool::take_events(
     const std::function<void(std::uint32_t worker, MediaEvent&& event)>& take) {
   for (const auto& thread : threads_) {

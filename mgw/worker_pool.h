@@ -47,6 +47,9 @@ class WorkerPool final : public MediaPlane {
   void submit(std::uint32_t worker, std::unique_ptr<MediaCommand> command) override;
   void flush() override;
 
+  /// Makes every worker do a pass soon, also those that have nothing to do.
+  void wake_all() noexcept;
+
   /// Closes all connections, waits until the kernel has let go of their sockets, and joins the
   /// threads. Nothing may be submitted afterwards.
   void stop() noexcept;

@@ -35,7 +35,7 @@ WRAPPERS = [
     (r"yaml-cpp/", r"conf/config_loader\.cpp"),
     (r"prometheus/", r"mgw/metrics_exporter\.(h|cpp)"),
     (r"spdlog/", r"io/log\.cpp"),
-    (r"systemd/", r"io/log_output\.cpp"),
+    (r"systemd/", r"io/(log_output|service_manager)\.cpp"),
     (r"CLI/", r"mgw/(main|arguments)\.cpp|tools/.*\.cpp"),
     (r"nlohmann/", r"tools/.*\.(h|cpp)"),
     (r"seccomp\.h", r"tests/.*"),

@@ -20,12 +20,13 @@ class Gateway:
 
     settings: configuration keys with their values; backend: poll, io_uring or None (auto);
     ports: size of the RTP port range; program: a command line that runs the gateway;
-    preexec: called in the child before exec, for limits and filters; osmo_config: the text of an
-    osmo-mgw configuration file to start with, over which the settings go.
+    preexec: called in the child before exec, for limits and filters; osmo_config, yaml_config: the
+    text of a configuration file to start with, over which the settings go; environment: variables
+    that the gateway gets in addition, descriptors: those that it inherits.
     """
 
     def __init__(self, settings=None, backend=None, ports=1000, program=None, preexec=None,
-                 osmo_config=None):
+                 osmo_config=None, yaml_config=None, environment=None, descriptors=()):
         if not os.access(PROGRAM, os.X_OK):
             raise RuntimeError(f"MGW_PROGRAM={PROGRAM!r} is no program")
         self.range = PortRange(ports)
@@ -44,6 +45,12 @@ class Gateway:
             with open(self.config_path, "w", encoding="utf-8") as config:
                 config.write(osmo_config)
             command += ["-s", "-c", self.config_path]
+        if yaml_config is not None:
+            self.config_path = os.path.join(self.directory.name, "mgw.yaml")
+            with open(self.config_path, "w", encoding="utf-8") as config:
+                config.write(yaml_config)
+            command += ["-c", self.config_path]
+        self.environment, self.descriptors = environment or {}, descriptors
         self.start(backend, command, preexec)
 
     def start(self, backend, program, preexec):
@@ -52,12 +59,13 @@ class Gateway:
             command += ["--set", f"{key}={value}"]
         environment = {name: value for name, value in os.environ.items()
                        if name not in ("MGW_IO_BACKEND", "LIBOSMO_IO_BACKEND")}
+        environment.update(self.environment)
         if backend:
             environment["MGW_IO_BACKEND"] = backend
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment,
-                preexec_fn=preexec)
+                preexec_fn=preexec, pass_fds=self.descriptors)
         self.pid = self.process.pid
         try:
             wait_for(self._has_started, "the gateway listens or ends", 20)
