@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,8 +26,8 @@ enum class BackendChoice : std::uint8_t {
   io_uring,  ///< starting fails where the kernel does not allow it
 };
 
-/// The longest that a pass may wait: a voice packet of 20 ms bears one more millisecond of delay,
-/// not more.
+/// The longest time between two wake-ups of a worker that is waited out: a voice packet of 20 ms
+/// bears one more millisecond of delay, not more.
 inline constexpr std::chrono::microseconds kCoalescingMax{1000};
 
 /// Section `io`: the I/O backend of every worker.
@@ -44,8 +45,8 @@ struct IoOptions {
   std::uint32_t send_buffer_bytes = 0;
   /// How long a worker that has more than one packet per wake-up may wait for further ones: fewer
   /// wake-ups, which are most of what a packet costs, for so much more latency; 0..1000 us, 0 = do
-  /// not wait.
-  std::chrono::microseconds coalescing{300};
+  /// not wait. Empty = as long as pays at the present rate of packets, at most kCoalescingMax.
+  std::optional<std::chrono::microseconds> coalescing;
   friend bool operator==(const IoOptions&, const IoOptions&) = default;
 };
 

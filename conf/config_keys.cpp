@@ -69,7 +69,9 @@ constexpr Setting kIoAndWorkers[] = {
         "io.coalesce-us", "us", 0, kCoalescingMax.count(),
         "How long a worker that is busy may wait for more packets before it forwards those it has: "
         "fewer wake-ups, which are most of what a packet costs, for up to this much more latency. "
-        "0 does not wait."),
+        "auto waits as long as pays at the present rate of packets, up to 1000 us, and not at all "
+        "with few packets; 0 does not wait. Commands end the wait at once.",
+        kAuto),
     number<&Config::workers, &WorkerOptions::count>("workers.count", "", 1, 64,
                                                     "Threads; auto is one per usable core.", kAuto),
     number<&Config::workers, &WorkerOptions::cpu_affinity>(

@@ -107,6 +107,20 @@ bool read_word(const Setting& setting, std::string_view text, std::optional<LogL
   return index.has_value();
 }
 
+/// The word stands for no number.
+template <typename Number>
+bool read_word(const Setting& setting, std::string_view text, std::optional<Number>& value) {
+  if (word_index(setting, text)) {
+    value = std::nullopt;
+    return true;
+  }
+  const auto number = number_in_range(setting, text);
+  if (number) {
+    value = static_cast<Number>(*number);
+  }
+  return number.has_value();
+}
+
 /// "lmgcp=info".
 std::optional<LogCategoryLevel> read_category_level(const Setting& setting, std::string_view text) {
   const std::size_t equals = text.find('=');
@@ -244,6 +258,14 @@ std::string text_of(const Setting&, const std::vector<IpNetwork>& value) {
 
 std::string text_of(const Setting& setting, const std::optional<LogLevel>& value) {
   return std::string(setting.words[value ? static_cast<std::size_t>(*value) + 1 : 0]);
+}
+
+std::string text_of(const Setting& setting, const std::optional<std::chrono::microseconds>& value) {
+  return value ? std::to_string(value->count()) : std::string(setting.words.front());
+}
+
+std::string text_of(const Setting& setting, const std::optional<std::uint32_t>& value) {
+  return value ? std::to_string(*value) : std::string(setting.words.front());
 }
 
 std::string text_of(const Setting& setting, const std::vector<LogCategoryLevel>& value) {

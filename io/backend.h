@@ -4,6 +4,7 @@
 // epoll, io_uring, simulated) keep the same contract; tests/contract holds it as tests.
 
 #include "io/assert.h"
+#include "io/coalescing.h"
 #include "io/counter.h"
 #include "io/datagram.h"
 #include "io/result.h"
@@ -41,24 +42,28 @@ struct PassResult {
 
 /// Counted by the backend's thread, read by any.
 struct BackendCounters {
-  Counter passes;              ///< calls of pass() that came back
-  Counter system_calls;        ///< made by passes: waits, receives, sends, submissions
-  Counter received;            ///< datagrams handed out
-  Counter received_joined;     ///< of those: came joined with others (UDP_GRO)
-  Counter received_oversize;   ///< longer than a buffer: dropped
-  Counter received_no_buffer;  ///< times that receiving paused for want of a buffer; nothing is
-                               ///< lost by that alone
-  Counter sent;                ///< datagrams that the kernel took
-  Counter sent_joined;         ///< of those: left in one send with others (UDP_SEGMENT)
-  Counter joined_sends;        ///< such sends
-  Counter joining_refused;     ///< times that device or path could not do it: that socket joins
-                               ///< only shorter ones from then on, or none
-  Counter send_would_block;    ///< dropped: the socket's send buffer was full
-  Counter send_unreachable;    ///< dropped: ECONNREFUSED, EHOSTUNREACH, ENETUNREACH …
-  Counter send_failed;         ///< dropped: any other error
-  Counter send_closed;         ///< dropped: the socket was closed or closing
-  Counter receive_errors;      ///< socket errors reported while receiving (ICMP)
-  Counter sockets;             ///< gauge: open or closing
+  Counter passes;                ///< calls of pass() that came back
+  Counter system_calls;          ///< made by passes: waits, receives, sends, submissions
+  Counter received;              ///< datagrams handed out
+  Counter received_joined;       ///< of those: came joined with others (UDP_GRO)
+  Counter received_oversize;     ///< longer than a buffer: dropped
+  Counter received_no_buffer;    ///< times that receiving paused for want of a buffer; nothing is
+                                 ///< lost by that alone
+  Counter sent;                  ///< datagrams that the kernel took
+  Counter sent_joined;           ///< of those: left in one send with others (UDP_SEGMENT)
+  Counter joined_sends;          ///< such sends
+  Counter joining_refused;       ///< times that device or path could not do it: that socket joins
+                                 ///< only shorter ones from then on, or none
+  Counter send_would_block;      ///< dropped: the socket's send buffer was full
+  Counter send_unreachable;      ///< dropped: ECONNREFUSED, EHOSTUNREACH, ENETUNREACH …
+  Counter send_failed;           ///< dropped: any other error
+  Counter send_closed;           ///< dropped: the socket was closed or closing
+  Counter receive_errors;        ///< socket errors reported while receiving (ICMP)
+  Counter coalescing_waits;      ///< times that a pass waited for more datagrams
+  Counter coalescing_ns;         ///< nanoseconds of those waits: the most that they delayed a
+                                 ///< datagram, summed up
+  Counter coalescing_window_ns;  ///< gauge: the longest wait at the present rate of packets
+  Counter sockets;               ///< gauge: open or closing
 };
 
 /// One per worker thread. Only wake() and counters() may be called from other threads; everything
@@ -129,9 +134,8 @@ class Backend {
 struct BackendOptions {
   /// Most sockets open at once; 0 = as many as RLIMIT_NOFILE allows.
   std::uint32_t sockets_max = 0;
-  /// While passes bring more than one datagram, at least so long lies between two wake-ups, which
-  /// adds at most this much latency; 0 = never wait for more.
-  std::uint32_t coalesce_us = 0;
+  /// Whether and how long passes wait for more datagrams.
+  CoalescingOptions coalescing{};
 };
 
 }  // namespace io

@@ -57,54 +57,12 @@ BufferPool::~BufferPool() {
   MGW_ASSERT(free_.size() == slots_);
 }
 
-Buffer BufferPool::take() noexcept {
-  if (free_.empty()) {
-    return {};
-  }
-  const std::uint32_t slot = free_.back();
-  free_.pop_back();
-  references_[slot] = 1;
-  return {this, slot};
-}
-
-Buffer BufferPool::adopt(std::uint32_t slot) noexcept {
-  MGW_ASSERT(slot < slots_);
-  MGW_ASSERT(references_[slot] == 0);
-  references_[slot] = 1;
-  return {this, slot};
-}
-
 Buffer Buffer::share() const noexcept {
   MGW_ASSERT(pool_ != nullptr);
   std::uint16_t& references = pool_->references_[slot_];
   MGW_ASSERT(references < std::numeric_limits<std::uint16_t>::max());
   ++references;
   return {pool_, slot_};
-}
-
-bool Buffer::unique() const noexcept {
-  return pool_ != nullptr && pool_->references_[slot_] == 1;
-}
-
-std::uint32_t Buffer::detach() noexcept {
-  MGW_ASSERT(unique());
-  pool_->references_[slot_] = 0;
-  pool_ = nullptr;
-  return slot_;
-}
-
-void Buffer::release() noexcept {
-  if (pool_ == nullptr) {
-    return;
-  }
-  std::uint16_t& references = pool_->references_[slot_];
-  MGW_ASSERT(references > 0);
-  --references;
-  if (references == 0) {
-    // Within the capacity reserved by the constructor: never allocates.
-    pool_->free_.push_back(slot_);
-  }
-  pool_ = nullptr;
 }
 
 }  // namespace io

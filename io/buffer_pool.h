@@ -3,6 +3,8 @@
 // worker thread; a slot may be shared by several datagrams of that worker (fan-out) and returns
 // when the last one lets go.
 
+#include "io/assert.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -103,6 +105,50 @@ inline std::byte* Buffer::data() const noexcept {
 }
 inline std::size_t Buffer::capacity() const noexcept {
   return pool_->slot_bytes();
+}
+
+// Several of these run for every packet.
+
+inline Buffer BufferPool::take() noexcept {
+  if (free_.empty()) {
+    return {};
+  }
+  const std::uint32_t slot = free_.back();
+  free_.pop_back();
+  references_[slot] = 1;
+  return {this, slot};
+}
+
+inline Buffer BufferPool::adopt(std::uint32_t slot) noexcept {
+  MGW_ASSERT(slot < slots_);
+  MGW_ASSERT(references_[slot] == 0);
+  references_[slot] = 1;
+  return {this, slot};
+}
+
+inline bool Buffer::unique() const noexcept {
+  return pool_ != nullptr && pool_->references_[slot_] == 1;
+}
+
+inline std::uint32_t Buffer::detach() noexcept {
+  MGW_ASSERT(unique());
+  pool_->references_[slot_] = 0;
+  pool_ = nullptr;
+  return slot_;
+}
+
+inline void Buffer::release() noexcept {
+  if (pool_ == nullptr) {
+    return;
+  }
+  std::uint16_t& references = pool_->references_[slot_];
+  MGW_ASSERT(references > 0);
+  --references;
+  if (references == 0) {
+    // Within the capacity reserved by the constructor: never allocates.
+    pool_->free_.push_back(slot_);
+  }
+  pool_ = nullptr;
 }
 
 }  // namespace io

@@ -66,6 +66,7 @@ std::uint32_t descriptor_limit() noexcept {
 PollBackend::PollBackend(BufferPool& pool, const BackendOptions& options)
     : pool_(pool),
       options_(options),
+      coalescing_(options.coalescing),
       spares_target_(std::clamp<std::size_t>(pool.slots() / kSparesDivisor, 1, kSparesMax)) {
   MGW_ASSERT(pool.slot_bytes() > kHeadroomBytes);
   if (options_.sockets_max == 0) {
@@ -188,7 +189,7 @@ PassResult PollBackend::pass(TimePoint deadline) noexcept {
   finish_closing();
   top_up_spares();
   harvest();  // sockets that the last pass had no room for
-  if (options_.coalesce_us != 0 && received_.empty() && nothing_to_report()) {
+  if (coalescing_.window() > Duration::zero() && received_.empty() && nothing_to_report()) {
     coalesce(deadline);
   }
   bool over = !received_.empty();
@@ -199,9 +200,9 @@ PassResult PollBackend::pass(TimePoint deadline) noexcept {
     over = over || !received_.empty() || !nothing_to_report();
   }
   const bool woken = wake_pending_.exchange(false);
-  if (options_.coalesce_us != 0) {
-    harvested_ = received_.size();
-    harvested_at_ = monotonic_now();
+  if (coalescing_.enabled()) {
+    coalescing_.on_pass(received_.size(), monotonic_now());
+    counters_.coalescing_window_ns.set(static_cast<std::uint64_t>(coalescing_.window().count()));
   }
   counters_.passes.add();
   return {received_, events_, woken};
@@ -401,12 +402,12 @@ void PollBackend::replace_spares(std::size_t used) noexcept {
 }
 
 void PollBackend::coalesce(TimePoint deadline) noexcept {
-  if (harvested_ < 2) {
-    return;
-  }
-  const TimePoint next = harvested_at_ + std::chrono::microseconds(options_.coalesce_us);
-  if (monotonic_now() < next) {
-    wait_for_wake(std::min(next, deadline));
+  const TimePoint until = std::min(coalescing_.earliest_wake_up(), deadline);
+  const TimePoint from = monotonic_now();
+  if (from < until) {
+    wait_for_wake(until);
+    counters_.coalescing_waits.add();
+    counters_.coalescing_ns.add(static_cast<std::uint64_t>((monotonic_now() - from).count()));
   }
 }
 
@@ -481,9 +482,19 @@ bool PollBackend::expects_burst(Slot& slot) noexcept {
 int PollBackend::receive_some(Slot& slot) noexcept {
   counters_.system_calls.add();
   if (!expects_burst(slot)) {
-    const ssize_t size = ::recvmsg(slot.descriptor, &receive_headers_[0].msg_hdr, MSG_DONTWAIT);
-    receive_headers_[0].msg_len = size < 0 ? 0 : static_cast<unsigned>(size);
-    return size < 0 ? -1 : 1;
+    // With MSG_TRUNC the result is the datagram's own size, and the kernel is spared the reading of
+    // a header.
+    msghdr& header = receive_headers_[0].msg_hdr;
+    const ssize_t size = ::recvfrom(slot.descriptor, receive_vectors_[0].iov_base,
+                                    receive_vectors_[0].iov_len, MSG_DONTWAIT | MSG_TRUNC,
+                                    static_cast<sockaddr*>(header.msg_name), &header.msg_namelen);
+    if (size < 0) {
+      return -1;
+    }
+    receive_headers_[0].msg_len = static_cast<unsigned>(size);
+    const bool truncated = static_cast<std::size_t>(size) > receive_vectors_[0].iov_len;
+    header.msg_flags = truncated ? MSG_TRUNC : 0;
+    return 1;
   }
   const std::size_t room = kReceivedPerPassMax - received_.size();
   const std::size_t wanted = std::min(spares_armed_, room);

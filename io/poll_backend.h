@@ -88,6 +88,7 @@ class PollBackend final : public Backend {
 
   BufferPool& pool_;
   BackendOptions options_;
+  CoalescingPolicy coalescing_;
   int epoll_ = -1;
   int wake_event_ = -1;
   std::atomic<bool> wake_pending_{false};
@@ -95,8 +96,6 @@ class PollBackend final : public Backend {
   bool precise_wait_ = true;  // epoll_pwait2 is there
   bool behind_ = false;       // the last pass was full
   bool paused_ = false;       // receiving stands still for want of buffers
-  TimePoint harvested_at_{};  // when the last pass ended, kept only for coalescing
-  std::size_t harvested_ = 0;
 
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> unused_slots_;

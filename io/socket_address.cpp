@@ -130,24 +130,6 @@ SocketAddress SocketAddress::any(AddressFamily family, std::uint16_t port) noexc
   return result;
 }
 
-AddressFamily SocketAddress::family() const noexcept {
-  switch (storage_.ipv4.sin_family) {
-    case AF_INET:
-      return AddressFamily::ipv4;
-    case AF_INET6:
-      return AddressFamily::ipv6;
-    default:
-      return AddressFamily::none;
-  }
-}
-
-// Both kinds of address have their port at the same place.
-static_assert(offsetof(sockaddr_in, sin_port) == offsetof(sockaddr_in6, sin6_port));
-
-std::uint16_t SocketAddress::port() const noexcept {
-  return ntohs(storage_.ipv4.sin_port);
-}
-
 SocketAddress SocketAddress::with_port(std::uint16_t port) const noexcept {
   SocketAddress result = *this;
   if (family() != AddressFamily::none) {
@@ -178,22 +160,6 @@ bool SocketAddress::is_loopback() const noexcept {
   }
 }
 
-bool SocketAddress::same_host(const SocketAddress& other) const noexcept {
-  if (family() != other.family()) {
-    return false;
-  }
-  switch (family()) {
-    case AddressFamily::ipv4:
-      return storage_.ipv4.sin_addr.s_addr == other.storage_.ipv4.sin_addr.s_addr;
-    case AddressFamily::ipv6:
-      return storage_.ipv6.sin6_scope_id == other.storage_.ipv6.sin6_scope_id &&
-             std::memcmp(&storage_.ipv6.sin6_addr, &other.storage_.ipv6.sin6_addr,
-                         sizeof(in6_addr)) == 0;
-    default:
-      return true;
-  }
-}
-
 std::span<const std::uint8_t> SocketAddress::host_bytes() const noexcept {
   switch (family()) {
     case AddressFamily::ipv4:
@@ -202,25 +168,6 @@ std::span<const std::uint8_t> SocketAddress::host_bytes() const noexcept {
       return {reinterpret_cast<const std::uint8_t*>(&storage_.ipv6.sin6_addr), sizeof(in6_addr)};
     default:
       return {};
-  }
-}
-
-bool operator==(const SocketAddress& left, const SocketAddress& right) noexcept {
-  return left.port() == right.port() && left.same_host(right);
-}
-
-const sockaddr* SocketAddress::kernel_address() const noexcept {
-  return reinterpret_cast<const sockaddr*>(&storage_);
-}
-
-socklen_t SocketAddress::kernel_size() const noexcept {
-  switch (family()) {
-    case AddressFamily::ipv4:
-      return sizeof(sockaddr_in);
-    case AddressFamily::ipv6:
-      return sizeof(sockaddr_in6);
-    default:
-      return 0;
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <optional>
 #include <span>
@@ -73,6 +74,61 @@ class SocketAddress {
 };
 
 static_assert(sizeof(SocketAddress) == sizeof(sockaddr_in6));
+
+// Several of these run for every packet.
+
+inline AddressFamily SocketAddress::family() const noexcept {
+  switch (storage_.ipv4.sin_family) {
+    case AF_INET:
+      return AddressFamily::ipv4;
+    case AF_INET6:
+      return AddressFamily::ipv6;
+    default:
+      return AddressFamily::none;
+  }
+}
+
+// Both kinds of address have their port at the same place.
+static_assert(offsetof(sockaddr_in, sin_port) == offsetof(sockaddr_in6, sin6_port));
+
+inline std::uint16_t SocketAddress::port() const noexcept {
+  return ntohs(storage_.ipv4.sin_port);
+}
+
+inline bool SocketAddress::same_host(const SocketAddress& other) const noexcept {
+  if (family() != other.family()) {
+    return false;
+  }
+  switch (family()) {
+    case AddressFamily::ipv4:
+      return storage_.ipv4.sin_addr.s_addr == other.storage_.ipv4.sin_addr.s_addr;
+    case AddressFamily::ipv6:
+      return storage_.ipv6.sin6_scope_id == other.storage_.ipv6.sin6_scope_id &&
+             std::memcmp(&storage_.ipv6.sin6_addr, &other.storage_.ipv6.sin6_addr,
+                         sizeof(in6_addr)) == 0;
+    default:
+      return true;
+  }
+}
+
+inline bool operator==(const SocketAddress& left, const SocketAddress& right) noexcept {
+  return left.port() == right.port() && left.same_host(right);
+}
+
+inline const sockaddr* SocketAddress::kernel_address() const noexcept {
+  return reinterpret_cast<const sockaddr*>(&storage_);
+}
+
+inline socklen_t SocketAddress::kernel_size() const noexcept {
+  switch (family()) {
+    case AddressFamily::ipv4:
+      return sizeof(sockaddr_in);
+    case AddressFamily::ipv6:
+      return sizeof(sockaddr_in6);
+    default:
+      return 0;
+  }
+}
 
 }  // namespace io
 

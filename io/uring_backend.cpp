@@ -76,6 +76,7 @@ bool is_connected(int file) noexcept {
 UringBackend::UringBackend(BufferPool& pool, const BackendOptions& options)
     : pool_(pool),
       options_(options),
+      coalescing_(options.coalescing),
       ring_(std::make_unique<UringRing>(pool)),
       sockets_max_(std::min(options.sockets_max != 0 ? options.sockets_max : open_files_limit(),
                             kIndexMask)),
@@ -87,6 +88,9 @@ UringBackend::UringBackend(BufferPool& pool, const BackendOptions& options)
   wake_file_ = ::eventfd(0, EFD_CLOEXEC);
   if (wake_file_ < 0) {
     throw std::system_error(errno, std::generic_category(), "eventfd");
+  }
+  if (coalescing_.enabled()) {
+    interrupter_.emplace();
   }
 }
 
@@ -123,7 +127,7 @@ void UringBackend::shut_down() noexcept {
     request->flags = IOSQE_CQE_SKIP_SUCCESS;
   }
   for (int round = 0; wake_reading_ && round < kShutDownRoundsMax; ++round) {
-    enter(0, TimePoint{}, 0);
+    enter({.completions = 0, .deadline = TimePoint{}});
     static_cast<void>(reap());
   }
 }
@@ -213,13 +217,17 @@ void UringBackend::close(SocketId id) noexcept {
 void UringBackend::wake() noexcept {
   const int saved_errno = errno;
   const std::uint64_t one = 1;
+  wakes_asked_.fetch_add(1);
   static_cast<void>(!::write(wake_file_, &one, sizeof(one)));
+  // Not before the write: what is interrupted finds its reason there.
+  if (waits_for_company_.load()) {
+    interrupter_->interrupt();
+  }
   errno = saved_errno;
 }
 
 PassResult UringBackend::pass(TimePoint deadline) noexcept {
   MGW_ASSERT(ring_->is_owner());
-  busy_ = received_.size() > 1;
   received_.clear();
   events_.clear();
   woken_ = false;
@@ -242,6 +250,10 @@ PassResult UringBackend::pass(TimePoint deadline) noexcept {
     to_finish_.clear();
   } while (received_.empty() && events_.empty() && !woken_ && deadline > TimePoint{} &&
            std::chrono::steady_clock::now() < deadline);
+  if (coalescing_.enabled()) {
+    coalescing_.on_pass(received_.size(), std::chrono::steady_clock::now());
+    counters_.coalescing_window_ns.set(static_cast<std::uint64_t>(coalescing_.window().count()));
+  }
   counters_.passes.add();
   return {received_, events_, woken_};
 }
@@ -402,42 +414,63 @@ void UringBackend::submit_and_wait(TimePoint deadline) noexcept {
     // out.
     submit();
   } else if (!may_wait(deadline)) {
-    enter(0, deadline, 0);
+    enter({.completions = 0, .deadline = deadline});
   } else if (cancels_queued_ > 0) {
     // Each cancellation brings a completion at once, its own failure or the end of the receive.
     // Waiting for all lets the kernel work them off in one call; without it stops at 20.
-    enter(std::min(cancels_queued_, kCancelsPerWait), deadline, 0);
-  } else if (options_.coalesce_us > 0 && busy_) {
+    enter({.completions = std::min(cancels_queued_, kCancelsPerWait), .deadline = deadline});
+  } else if (coalescing_.window() > Duration::zero()) {
     coalesce(deadline);
   } else {
-    enter(1, deadline, 0);
+    enter({.completions = 1, .deadline = deadline});
   }
   cancels_queued_ = 0;
 }
 
 void UringBackend::coalesce(TimePoint deadline) noexcept {
+  const TimePoint now = std::chrono::steady_clock::now();
   if (!ring_->has_min_wait()) {
-    enter(1, deadline, 0);
-    if (ring_->peek() != nullptr) {
-      const TimePoint end =
-          std::chrono::steady_clock::now() + std::chrono::microseconds(options_.coalesce_us);
-      enter(kCoalesceMax, std::min(end, deadline), 0);
+    enter({.completions = 1, .deadline = deadline});
+    const TimePoint end = std::min(coalescing_.earliest_wake_up(), deadline);
+    if (ring_->peek() != nullptr && now < end) {
+      wait_for_company({.completions = kCoalesceMax, .deadline = end});
     }
     return;
   }
   // The kernel does not look at the deadline during the minimum wait, and without any it gives up
   // at its end instead of waiting for the first completion.
-  const TimePoint now = std::chrono::steady_clock::now();
   const TimePoint end = std::min(deadline, now + kLongWait);
-  const auto left = std::chrono::duration_cast<std::chrono::microseconds>(end - now);
-  const auto min_wait =
-      std::clamp<std::int64_t>(left.count(), 0, static_cast<std::int64_t>(options_.coalesce_us));
-  enter(min_wait > 0 ? kCoalesceMax : 1, end, static_cast<std::uint32_t>(min_wait));
+  const auto left = std::chrono::duration_cast<std::chrono::microseconds>(
+      std::min(coalescing_.earliest_wake_up(), end) - now);
+  if (left > std::chrono::microseconds::zero()) {
+    wait_for_company({.completions = kCoalesceMax,
+                      .deadline = end,
+                      .min_wait_us = static_cast<std::uint32_t>(left.count())});
+  } else {
+    enter({.completions = 1, .deadline = deadline});
+  }
 }
 
-void UringBackend::enter(std::uint32_t completions, TimePoint deadline,
-                         std::uint32_t min_wait_us) noexcept {
-  const int result = ring_->enter({completions, deadline, min_wait_us});
+void UringBackend::wait_for_company(const UringWait& wait) noexcept {
+  const TimePoint from = std::chrono::steady_clock::now();
+  UringWait interruptible = wait;
+  interruptible.blocked_signals = &interrupter_->mask();
+  waits_for_company_.store(true);
+  if (wakes_asked_.load() != wakes_seen_) {
+    // Asked before the store, so perhaps not interrupted.
+    interruptible = {.completions = 1, .deadline = wait.deadline};
+  }
+  enter(interruptible);
+  waits_for_company_.store(false);
+  const Duration limit =
+      wait.min_wait_us > 0 ? std::chrono::microseconds(wait.min_wait_us) : Duration::max();
+  const Duration waited = std::min<Duration>(std::chrono::steady_clock::now() - from, limit);
+  counters_.coalescing_waits.add();
+  counters_.coalescing_ns.add(static_cast<std::uint64_t>(waited.count()));
+}
+
+void UringBackend::enter(const UringWait& wait) noexcept {
+  const int result = ring_->enter(wait);
   counters_.system_calls.add();
   if (result < 0 && result != -ETIME && result != -EINTR) {
     recover(-result);

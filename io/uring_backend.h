@@ -7,10 +7,13 @@
 #include "io/backend.h"
 #include "io/buffer_pool.h"
 #include "io/joining.h"
+#include "io/wait_interrupter.h"
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,6 +24,7 @@ struct io_uring_sqe;
 namespace io {
 
 class UringRing;
+struct UringWait;
 
 /// Sockets, their datagrams and sends through one io_uring. Needs Linux 6.1 (SINGLE_ISSUER,
 /// DEFER_TASKRUN, multishot recvmsg); from 6.12 on coalescing costs one system call per pass
@@ -52,8 +56,7 @@ class UringBackend final : public Backend {
   [[nodiscard]] std::string_view name() const noexcept override { return "io_uring"; }
   [[nodiscard]] Result<SocketId> open(BoundSocket&& socket, std::uint64_t tag) noexcept override;
   void close(SocketId socket) noexcept override;
-  /// With coalesce_us > 0 a pass that waits after one that brought more than one datagram returns
-  /// at most so much later than its first datagram or wake came.
+  /// A pass that coalesces returns at once when wake() is called.
   [[nodiscard]] PassResult pass(TimePoint deadline) noexcept override;
   void wake() noexcept override;
   [[nodiscard]] std::uint32_t sockets() const noexcept override { return in_use_; }
@@ -92,7 +95,8 @@ class UringBackend final : public Backend {
   void submit_and_wait(TimePoint deadline) noexcept;
   [[nodiscard]] bool may_wait(TimePoint deadline) const noexcept;
   void coalesce(TimePoint deadline) noexcept;
-  void enter(std::uint32_t completions, TimePoint deadline, std::uint32_t min_wait_us) noexcept;
+  void wait_for_company(const UringWait& wait) noexcept;
+  void enter(const UringWait& wait) noexcept;
   void submit() noexcept;
   void recover(int error) noexcept;
 
@@ -114,10 +118,15 @@ class UringBackend final : public Backend {
 
   BufferPool& pool_;
   BackendOptions options_;
+  CoalescingPolicy coalescing_;
   std::unique_ptr<UringRing> ring_;
   int wake_file_ = -1;
   std::uint64_t wake_value_ = 0;  // the kernel reads the eventfd to here
   bool wake_reading_ = false;
+  std::optional<WaitInterrupter> interrupter_;  // if it coalesces
+  std::atomic<bool> waits_for_company_{false};  // wake() has to interrupt
+  std::atomic<std::uint64_t> wakes_asked_{0};   // by wake(), before it writes to the eventfd
+  std::uint64_t wakes_seen_ = 0;
 
   std::uint32_t sockets_max_ = 0;
   std::uint32_t in_use_ = 0;
@@ -133,7 +142,6 @@ class UringBackend final : public Backend {
 
   DatagramVector received_;
   std::vector<SocketEvent> events_;
-  bool busy_ = false;  // the last pass brought more than one datagram
   bool woken_ = false;
 
   std::uint32_t sends_queued_ = 0;   // not counted as sent yet

@@ -33,7 +33,7 @@ void UringBackend::gather(std::size_t wanted) noexcept {
   while ((count >= kSocketsPerTurn && received_.size() < wanted && ring_->has_pending_work()) ||
          (count > 0 && ring_->has_overflow())) {
     ring_->lend(lend_target());
-    enter(0, TimePoint{}, 0);
+    enter({.completions = 0, .deadline = TimePoint{}});
     count = reap();
   }
 }
@@ -79,6 +79,7 @@ void UringBackend::on_completion(const io_uring_cqe& completion) noexcept {
       break;  // were above
     case RequestKind::wake:
       wake_reading_ = false;
+      wakes_seen_ += completion.res > 0 ? wake_value_ : 0;
       woken_ = woken_ || completion.res > 0;
       break;
     case RequestKind::cancel:

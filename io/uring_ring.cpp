@@ -195,6 +195,7 @@ int UringRing::enter(const UringWait& wait) noexcept {
   argument.sigmask_sz = kSignalMaskBytes;
   if (wait.completions > 0) {
     argument.pad = wait.min_wait_us;  // named min_wait_usec since liburing 2.8
+    argument.sigmask = reinterpret_cast<std::uintptr_t>(wait.blocked_signals);
     if (wait.deadline != kNever) {
       if (has_absolute_timer_) {
         time = to_timespec(wait.deadline.time_since_epoch());

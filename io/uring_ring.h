@@ -9,6 +9,7 @@
 #include <liburing.h>
 
 #include <array>
+#include <csignal>
 #include <cstdint>
 #include <thread>
 #include <vector>
@@ -21,6 +22,7 @@ struct UringWait {
   TimePoint deadline = kNever;    ///< give up then
   std::uint32_t min_wait_us =
       0;  ///< before that even `completions` > 1 are waited for; then 1 is enough
+  const sigset_t* blocked_signals = nullptr;  ///< while it waits; null = those of the thread
 };
 
 /// Owns the ring, the buffer ring and the slots lent to it. The pool must outlive it.

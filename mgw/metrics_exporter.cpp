@@ -16,6 +16,8 @@ namespace mgw {
 
 namespace {
 
+constexpr double kNanosecondsPerSecond = 1e9;
+
 using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
@@ -186,7 +188,7 @@ void collect_outcomes(const ControlCounters& control, Families& out) {
 /// One family with a value per worker.
 void per_worker(const std::vector<WorkerView>& workers, Families& out, MetricType type,
                 std::string name, std::string help,
-                const std::function<std::uint64_t(const WorkerView&)>& read) {
+                const std::function<double(const WorkerView&)>& read) {
   out.begin(type, std::move(name), std::move(help));
   for (std::size_t i = 0; i < workers.size(); ++i) {
     out.add(read(workers[i]), {{"worker", std::to_string(i)}});
@@ -195,8 +197,9 @@ void per_worker(const std::vector<WorkerView>& workers, Families& out, MetricTyp
 
 void collect_media(const std::vector<WorkerView>& workers, Families& out) {
   const auto counter = [&](const char* name, const char* help, io::Counter MediaCounters::*member) {
-    per_worker(workers, out, MetricType::Counter, name, help,
-               [member](const WorkerView& view) { return (view.media->*member).value(); });
+    per_worker(workers, out, MetricType::Counter, name, help, [member](const WorkerView& view) {
+      return static_cast<double>((view.media->*member).value());
+    });
   };
   counter("mgw_datagrams_received_total",
           "Datagrams received by the workers. received + copied + generated = sent + consumed + "
@@ -282,8 +285,9 @@ void collect_osmux(const std::vector<WorkerView>& workers, Families& out) {
        });
   const auto single = [&](MetricType type, const char* name, const char* help,
                           io::Counter OsmuxCounters::*member) {
-    per_worker(workers, out, type, name, help,
-               [member](const WorkerView& view) { return (view.media->osmux.*member).value(); });
+    per_worker(workers, out, type, name, help, [member](const WorkerView& view) {
+      return static_cast<double>((view.media->osmux.*member).value());
+    });
   };
   single(MetricType::Counter, "mgw_osmux_unknown_circuit_chunks_total",
          "Chunks received for no circuit that exists.", &OsmuxCounters::unknown_circuit);
@@ -299,8 +303,9 @@ void collect_osmux(const std::vector<WorkerView>& workers, Families& out) {
 
 void collect_e1(const std::vector<WorkerView>& workers, Families& out) {
   const auto counter = [&](const char* name, const char* help, io::Counter E1Counters::*member) {
-    per_worker(workers, out, MetricType::Counter, name, help,
-               [member](const WorkerView& view) { return (view.media->e1.*member).value(); });
+    per_worker(workers, out, MetricType::Counter, name, help, [member](const WorkerView& view) {
+      return static_cast<double>((view.media->e1.*member).value());
+    });
   };
   counter("mgw_e1_frames_received_total",
           "TRAU frames received on E1 lines, and 20 ms pieces of PCM and clear channels.",
@@ -331,14 +336,30 @@ void collect_e1(const std::vector<WorkerView>& workers, Families& out) {
 void collect_backends(const std::vector<WorkerView>& workers, Families& out) {
   const auto counter = [&](const char* name, const char* help,
                            io::Counter io::BackendCounters::*member) {
-    per_worker(workers, out, MetricType::Counter, name, help,
-               [member](const WorkerView& view) { return (view.backend->*member).value(); });
+    per_worker(workers, out, MetricType::Counter, name, help, [member](const WorkerView& view) {
+      return static_cast<double>((view.backend->*member).value());
+    });
   };
   counter("mgw_io_passes_total",
           "Passes of the workers' loops; datagrams per pass = received / passes.",
           &io::BackendCounters::passes);
   counter("mgw_io_system_calls_total", "System calls made by passes.",
           &io::BackendCounters::system_calls);
+  counter("mgw_io_coalescing_waits_total",
+          "Times that a worker waited for more packets before it forwarded (io.coalesce-us).",
+          &io::BackendCounters::coalescing_waits);
+  per_worker(workers, out, MetricType::Counter, "mgw_io_coalescing_wait_seconds_total",
+             "Time of those waits, each of which is the most that it delayed a packet.",
+             [](const WorkerView& view) {
+               return static_cast<double>(view.backend->coalescing_ns.value()) /
+                      kNanosecondsPerSecond;
+             });
+  per_worker(workers, out, MetricType::Gauge, "mgw_io_coalescing_window_seconds",
+             "The longest wait at the present rate of packets: what a packet may be delayed.",
+             [](const WorkerView& view) {
+               return static_cast<double>(view.backend->coalescing_window_ns.value()) /
+                      kNanosecondsPerSecond;
+             });
   counter("mgw_io_received_joined_total", "Datagrams that came joined with others (UDP GRO).",
           &io::BackendCounters::received_joined);
   counter("mgw_io_sent_joined_total", "Datagrams that left joined with others (UDP GSO).",
@@ -355,11 +376,11 @@ void collect_backends(const std::vector<WorkerView>& workers, Families& out) {
           &io::BackendCounters::received_no_buffer);
   counter("mgw_io_receive_errors_total", "Errors reported on sockets while receiving (ICMP).",
           &io::BackendCounters::receive_errors);
-  per_worker(workers, out, MetricType::Gauge, "mgw_io_sockets",
-             "Sockets of the worker, open or closing.",
-             [](const WorkerView& view) { return view.backend->sockets.value(); });
+  per_worker(
+      workers, out, MetricType::Gauge, "mgw_io_sockets", "Sockets of the worker, open or closing.",
+      [](const WorkerView& view) { return static_cast<double>(view.backend->sockets.value()); });
   per_worker(workers, out, MetricType::Gauge, "mgw_buffers", "Packet buffers of the worker.",
-             [](const WorkerView& view) { return std::uint64_t{view.buffers}; });
+             [](const WorkerView& view) { return static_cast<double>(view.buffers); });
   per_worker(workers, out, MetricType::Gauge, "mgw_buffers_free",
              "Packet buffers neither held nor lent to the kernel.",
              [](const WorkerView& view) { return view.buffers_free->value(); });

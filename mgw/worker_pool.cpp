@@ -114,7 +114,9 @@ void WorkerPool::run(Thread& thread, const conf::Config& config, io::BackendChoi
   place_thread(config.workers, thread.number);
   std::optional<io::BufferPool> pool;
   io::BackendOptions options;
-  options.coalesce_us = static_cast<std::uint32_t>(config.io.coalescing.count());
+  options.coalescing = {
+      static_cast<std::uint32_t>(config.io.coalescing.value_or(conf::kCoalescingMax).count()),
+      !config.io.coalescing};
   std::string error;
   std::unique_ptr<io::Backend> backend;
   try {

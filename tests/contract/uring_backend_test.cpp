@@ -196,7 +196,7 @@ TEST_CASE("on kernels without absolute deadlines passes end in time, also when c
     const int status = on_older_kernel([&] {
       UringBench bench;
       NodeOptions options;
-      options.backend.coalesce_us = coalesce_us;
+      options.backend.coalescing.limit_us = coalesce_us;
       Node node(bench, options);
       const NodeSocket socket = node.open(contract::loopback());
       const io::TimePoint start = bench.now();

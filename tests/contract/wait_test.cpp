@@ -181,7 +181,7 @@ TEST_CASE_TEMPLATE("with coalescing nothing is lost, late or out of order", Benc
   }
   BenchType bench;
   NodeOptions options;
-  options.backend.coalesce_us = 1000;
+  options.backend.coalescing.limit_us = 1000;
   Node node(bench, options);
   const NodeSocket socket = node.open(contract::loopback());
   const auto far = bench.make_far_end(contract::loopback());
@@ -199,6 +199,35 @@ TEST_CASE_TEMPLATE("with coalescing nothing is lost, late or out of order", Benc
   const io::TimePoint deadline = bench.now() + 3ms;
   node.pass(3ms);
   CHECK(bench.now() >= deadline);
+}
+
+TEST_CASE_TEMPLATE("a wake ends the wait for more datagrams at once, whenever it comes", BenchType,
+                   MGW_CONTRACT_BENCHES) {
+  if (contract::skipped<BenchType>()) {
+    return;
+  }
+  BenchType bench;
+  NodeOptions options;
+  options.backend.coalescing.limit_us = 3'600'000'000;
+  Node node(bench, options);
+  const NodeSocket first = node.open(contract::loopback());
+  const NodeSocket second = node.open(contract::loopback());
+  const auto far = bench.make_far_end(contract::loopback());
+  node.pass(0ns);
+  for (int round = 0; round < 20; ++round) {
+    far->send(first.local, "a");
+    far->send(second.local, "b");
+    REQUIRE(node.pass(10s) == 2);
+    if (BenchType::kSimulated || round == 0) {
+      node.backend().wake();
+      node.pass(2h);
+    } else {
+      std::thread waker([&] { node.backend().wake(); });
+      node.pass(2h);
+      waker.join();
+    }
+    CHECK(node.woken);
+  }
 }
 
 TEST_CASE_TEMPLATE("one packet through costs at most one wait, one receive and one send call",

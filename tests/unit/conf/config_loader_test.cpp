@@ -92,6 +92,7 @@ TEST_CASE("words stand for what no number says") {
   CHECK(load_good("workers: {count: auto}").workers.count == 0);
   CHECK(load_good("io: {buffers: auto}").io.buffers == 0);
   CHECK(load_good("io: {coalesce-us: 0}").io.coalescing == std::chrono::microseconds(0));
+  CHECK(load_good("io: {coalesce-us: auto}").io.coalescing == std::nullopt);
   using Mode = conf::KeepAlive::Mode;
   CHECK(load_good("rtp: {keep-alive: off}").endpoints.options.keep_alive.mode == Mode::off);
   CHECK(load_good("rtp: {keep-alive: once}").endpoints.options.keep_alive.mode == Mode::once);
