@@ -57,6 +57,9 @@ struct WorkerOptions {
   /// CPU numbers, 0..1023: worker i runs on entry i modulo the size of the list; empty = not
   /// pinned.
   std::vector<std::uint32_t> cpu_affinity;
+  /// NUMA node on whose CPUs the workers run (those that are not pinned) and whose memory they
+  /// prefer, 0..1023; empty = any.
+  std::optional<std::uint32_t> numa_node;
   /// SCHED_RR priority, 1..32; 0 = ordinary scheduling.
   std::uint32_t realtime_priority = 0;
   friend bool operator==(const WorkerOptions&, const WorkerOptions&) = default;

@@ -77,6 +77,11 @@ constexpr Setting kIoAndWorkers[] = {
     number<&Config::workers, &WorkerOptions::cpu_affinity>(
         "workers.cpu-affinity", "", 0, 1023,
         "CPUs to which the workers are bound, one after the other; [] leaves them free."),
+    number<&Config::workers, &WorkerOptions::numa_node>(
+        "workers.numa-node", "", 0, 1023,
+        "NUMA node on whose CPUs the workers run and whose memory they use: that of the network "
+        "card; any leaves both to the system. workers.count: auto is then the cores of that node.",
+        kAny),
     number<&Config::workers, &WorkerOptions::realtime_priority>(
         "workers.realtime-priority", "", 0, 32,
         "Real-time priority (SCHED_RR) of the workers, which needs CAP_SYS_NICE; 0 is ordinary "

@@ -22,6 +22,7 @@ inline constexpr std::size_t kPathBytesMax = 4096;
 
 /// Words, in the order of the enumerators.
 inline constexpr std::array<std::string_view, 1> kAuto = {"auto"};
+inline constexpr std::array<std::string_view, 1> kAny = {"any"};
 inline constexpr std::array<std::string_view, 3> kBackends = {"auto", "poll", "io_uring"};
 inline constexpr std::array<std::string_view, 2> kKeepAlives = {"off", "once"};
 inline constexpr std::array<std::string_view, 3> kSources = {"strict", "latch", "any"};

@@ -69,7 +69,7 @@ struct BackendCounters {
 /// One per worker thread. Only wake() and counters() may be called from other threads; everything
 /// else from one thread, the one that called pass() first (the io_uring implementation binds its
 /// ring to it).
-class Backend {
+class alignas(kCacheLineBytes) Backend {
  public:
   /// At most this many datagrams are handed out by one pass; what is left comes with the next one,
   /// without waiting.

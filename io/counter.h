@@ -2,9 +2,14 @@
 // Counters that one thread writes and any thread reads (metrics scrapes, tests).
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace io {
+
+/// What two threads write is at least so far apart, or each write of one would take the line from
+/// the other's cache. (std::hardware_destructive_interference_size is not to be had of clang 14.)
+inline constexpr std::size_t kCacheLineBytes = 64;
 
 /// A number with one writer thread and any number of readers. Adding costs a plain load and store.
 class Counter {

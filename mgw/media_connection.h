@@ -3,6 +3,7 @@
 // control thread, owned by the worker while it forwards, handed back whole when it is removed, so
 // the worker neither allocates nor frees memory for calls.
 
+#include "io/counter.h"
 #include "io/datagram.h"
 #include "io/time.h"
 #include "mgw/drop_cause.h"
@@ -42,8 +43,9 @@ struct ConnectionCounters {
   std::optional<OsmuxTraffic> osmux = {};  ///< an Osmux leg that was enabled
 };
 
-/// Worker thread only, while installed, but for what `live` says.
-struct MediaConnection {
+/// Worker thread only, while installed, but for what `live` says. The control thread makes those of
+/// all workers: alignment keeps the ends of two apart.
+struct alignas(io::kCacheLineBytes) MediaConnection {
   ForwardingEntry entry;
   std::unique_ptr<Leg> leg;            ///< null: plain RTP
   io::TimePoint leg_due = io::kNever;  ///< when the leg's timer that counts is due

@@ -333,21 +333,12 @@ void collect_e1(const std::vector<WorkerView>& workers, Families& out) {
           &E1Counters::time_alignments);
 }
 
-void collect_backends(const std::vector<WorkerView>& workers, Families& out) {
-  const auto counter = [&](const char* name, const char* help,
-                           io::Counter io::BackendCounters::*member) {
-    per_worker(workers, out, MetricType::Counter, name, help, [member](const WorkerView& view) {
-      return static_cast<double>((view.backend->*member).value());
-    });
-  };
-  counter("mgw_io_passes_total",
-          "Passes of the workers' loops; datagrams per pass = received / passes.",
-          &io::BackendCounters::passes);
-  counter("mgw_io_system_calls_total", "System calls made by passes.",
-          &io::BackendCounters::system_calls);
-  counter("mgw_io_coalescing_waits_total",
-          "Times that a worker waited for more packets before it forwarded (io.coalesce-us).",
-          &io::BackendCounters::coalescing_waits);
+void collect_coalescing(const std::vector<WorkerView>& workers, Families& out) {
+  per_worker(workers, out, MetricType::Counter, "mgw_io_coalescing_waits_total",
+             "Times that a worker waited for more packets before it forwarded (io.coalesce-us).",
+             [](const WorkerView& view) {
+               return static_cast<double>(view.backend->coalescing_waits.value());
+             });
   per_worker(workers, out, MetricType::Counter, "mgw_io_coalescing_wait_seconds_total",
              "Time of those waits, each of which is the most that it delayed a packet.",
              [](const WorkerView& view) {
@@ -360,6 +351,20 @@ void collect_backends(const std::vector<WorkerView>& workers, Families& out) {
                return static_cast<double>(view.backend->coalescing_window_ns.value()) /
                       kNanosecondsPerSecond;
              });
+}
+
+void collect_backends(const std::vector<WorkerView>& workers, Families& out) {
+  const auto counter = [&](const char* name, const char* help,
+                           io::Counter io::BackendCounters::*member) {
+    per_worker(workers, out, MetricType::Counter, name, help, [member](const WorkerView& view) {
+      return static_cast<double>((view.backend->*member).value());
+    });
+  };
+  counter("mgw_io_passes_total",
+          "Passes of the workers' loops; datagrams per pass = received / passes.",
+          &io::BackendCounters::passes);
+  counter("mgw_io_system_calls_total", "System calls made by passes.",
+          &io::BackendCounters::system_calls);
   counter("mgw_io_received_joined_total", "Datagrams that came joined with others (UDP GRO).",
           &io::BackendCounters::received_joined);
   counter("mgw_io_sent_joined_total", "Datagrams that left joined with others (UDP GSO).",
@@ -411,6 +416,7 @@ std::string metrics_text(const MetricsSources& sources) {
     collect_e1(sources.workers, out);
   }
   collect_backends(sources.workers, out);
+  collect_coalescing(sources.workers, out);
   return prometheus::TextSerializer().Serialize(out.take());
 }
 

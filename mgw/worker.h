@@ -45,7 +45,7 @@ class EventSignal {
 };
 
 /// Worker thread only, but for counters().
-class Worker {
+class alignas(io::kCacheLineBytes) Worker {
  public:
   /// All must outlive it.
   Worker(io::Backend& backend, io::BufferPool& pool, const io::Clock& clock, WorkerQueues& queues,

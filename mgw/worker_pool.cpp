@@ -1,9 +1,6 @@
 #include "mgw/worker_pool.h"
 
-#include "io/log.h"
-
-#include <pthread.h>
-#include <sched.h>
+#include "mgw/worker_placement.h"
 
 #include <algorithm>
 #include <bit>
@@ -17,33 +14,8 @@ namespace mgw {
 
 namespace {
 
-void name_thread(std::uint32_t number) {
-  const std::string name = "mgw-worker-" + std::to_string(number);
-  pthread_setname_np(pthread_self(), name.c_str());
-}
-
-void place_thread(const conf::WorkerOptions& options, std::uint32_t number) {
-  if (!options.cpu_affinity.empty()) {
-    cpu_set_t cpus;
-    CPU_ZERO(&cpus);
-    const std::uint32_t cpu = options.cpu_affinity[number % options.cpu_affinity.size()];
-    CPU_SET(cpu, &cpus);
-    if (const int error = pthread_setaffinity_np(pthread_self(), sizeof(cpus), &cpus); error != 0) {
-      io::log(io::LogLevel::warning, io::LogCategory::lio, "worker {} cannot run on CPU {}: {}",
-              number, cpu, std::error_code(error, std::generic_category()).message());
-    }
-  }
-  if (options.realtime_priority != 0) {
-    sched_param parameters{};
-    parameters.sched_priority = static_cast<int>(options.realtime_priority);
-    if (const int error = pthread_setschedparam(pthread_self(), SCHED_RR, &parameters);
-        error != 0) {
-      io::log(io::LogLevel::warning, io::LogCategory::lio,
-              "worker {} cannot have real-time priority {}: {}", number, options.realtime_priority,
-              std::error_code(error, std::generic_category()).message());
-    }
-  }
-}
+/// As many as `workers.count` accepts.
+constexpr std::uint32_t kWorkersMax = 64;
 
 /// Tells the control thread's loop that events wait.
 class FunctionSignal final : public EventSignal {
@@ -72,10 +44,11 @@ struct WorkerPool::Thread {
   std::string error;
   io::Backend* backend = nullptr;  // valid between start-up and stop
   WorkerView view;
-  io::Counter buffers_free;
+  alignas(io::kCacheLineBytes) io::Counter buffers_free;  // written after each pass
 
   // Control thread only:
-  std::deque<std::unique_ptr<MediaCommand>> backlog;  // commands that the inbox had no room for
+  alignas(io::kCacheLineBytes)
+      std::deque<std::unique_ptr<MediaCommand>> backlog;  // commands that the inbox had no room for
   std::size_t under_way = 0;
   bool needs_wake = false;
 };
@@ -110,8 +83,7 @@ WorkerPool::~WorkerPool() {
 }
 
 void WorkerPool::run(Thread& thread, const conf::Config& config, io::BackendChoice choice) {
-  name_thread(thread.number);
-  place_thread(config.workers, thread.number);
+  place_worker(config.workers, thread.number);
   std::optional<io::BufferPool> pool;
   io::BackendOptions options;
   options.coalescing = {
@@ -229,12 +201,7 @@ std::uint32_t worker_count(const conf::Config& config) {
   if (config.workers.count != 0) {
     return config.workers.count;
   }
-  cpu_set_t cpus;
-  CPU_ZERO(&cpus);
-  if (sched_getaffinity(0, sizeof(cpus), &cpus) != 0) {
-    return 1;
-  }
-  return static_cast<std::uint32_t>(std::clamp(CPU_COUNT(&cpus), 1, 64));
+  return std::min(usable_cpus(config.workers), kWorkersMax);
 }
 
 std::uint32_t buffers_per_worker(const conf::Config& config) noexcept {

@@ -158,7 +158,8 @@ Outcome measure(io::BackendChoice choice, const Options& options) {
   pin(0);
   io::BufferPool pool(kSlots, options.slot_bytes);
   std::string error;
-  const auto backend = io::make_backend(choice, pool, {.coalescing = {.limit_us = options.coalesce_us}}, error);
+  const auto backend =
+      io::make_backend(choice, pool, {.coalescing = {.limit_us = options.coalesce_us}}, error);
   if (!backend) {
     std::fprintf(stderr, "%s\n", error.c_str());
     std::exit(1);

@@ -31,6 +31,7 @@ SKIPPED_FOLDERS = {"build", ".git", "__pycache__", "corpus"}
 # Third-party headers and the files that may include them, docs/dependencies.md.
 WRAPPERS = [
     (r"(liburing|linux/io_uring)\b", r"io/uring_ring\.(h|cpp)|io/uring_probe\.cpp"),
+    (r"(numa|numaif)\.h", r"mgw/worker_placement\.cpp"),
     (r"boost/", r"mgw/asio_(front|streams)\.(h|cpp)"),
     (r"yaml-cpp/", r"conf/config_loader\.cpp"),
     (r"prometheus/", r"mgw/metrics_exporter\.(h|cpp)"),
