@@ -128,6 +128,8 @@ constexpr Setting kTrunkSettings[] = {
         "e1.trunk-options.send-ptime", "As sdp.send-ptime."),
     Trunk::toggle<kOptions, &TrunkOptions::sdp, &SdpOptions::send_name>(
         "e1.trunk-options.send-name", "As sdp.send-name."),
+    Trunk::number<kOptions, &TrunkOptions::packets_per_second>(
+        "e1.trunk-options.packets-per-second", "", 0, 1000000, "As limits.packets-per-second."),
     Trunk::number<kOptions, &TrunkOptions::connection_timeout>(
         "e1.trunk-options.connection-timeout-s", "s", 0, 65534,
         "As endpoints.connection-timeout-s."),

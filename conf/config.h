@@ -83,6 +83,10 @@ struct MgcpOptions {
   /// Transactions remembered at the same time, 64..4194304. 2,000 calls per second with 5 commands
   /// each are 300,000 in 30 s.
   std::uint32_t transactions_max = 524288;
+  /// Commands per second of one agent (by its host), 0..1000000; 0 = as many as it likes.
+  std::uint32_t rate_limit = 0;
+  /// Commands that an agent which was silent may send at once, 1..1000000.
+  std::uint32_t rate_burst = 2000;
   /// After how long a command that still runs is answered with 100 (RFC 3435 section 3.5.6),
   /// 0..10000 ms; 0 = never.
   std::chrono::milliseconds provisional_after{0};
@@ -184,6 +188,9 @@ struct TrunkOptions {
   /// CRCX on a busy endpoint with another call identifier frees the old call instead of failing
   /// with 400.
   bool force_realloc = false;
+  /// Media packets of one connection's peer that are taken per second, 0..1000000; 0 = all. What is
+  /// shorter than a second may be a burst.
+  std::uint32_t packets_per_second = 1000;
   /// How long a connection lives without MDCX and media, 0..65534 s; 0 = for ever.
   std::chrono::seconds connection_timeout{0};
   SdpOptions sdp;
@@ -198,6 +205,18 @@ struct VirtualTrunkOptions {
   std::uint32_t connections_max = 0;
   TrunkOptions options;
   friend bool operator==(const VirtualTrunkOptions&, const VirtualTrunkOptions&) = default;
+};
+
+/// Section `limits`: when new connections are refused (RFC 3435 section 2.4).
+struct LimitOptions {
+  /// Connections of all endpoints together, 0..1048576; 0 = as many as there is room for.
+  std::uint32_t connections = 0;
+  /// What the connections' codecs need in each direction, all together, headers of RTP, UDP and
+  /// IPv4 included, 0..100000000 kbit/s; 0 = no limit.
+  std::uint32_t bandwidth_kbps = 0;
+  /// Share of a core that a worker may use before it gets no new calls, 0..100 %; 0 = no limit.
+  std::uint32_t cpu_percent = 0;
+  friend bool operator==(const LimitOptions&, const LimitOptions&) = default;
 };
 
 /// Section `taps`: copies of the packets of single connections, for those who look into a fault.
@@ -344,6 +363,8 @@ struct Config {
   MgcpOptions mgcp;
   RtpOptions rtp;
   VirtualTrunkOptions endpoints;
+  LimitOptions limits;
+  StopOptions stop;
   TapOptions taps;
   OsmuxOptions osmux;
   E1Options e1;

@@ -32,6 +32,8 @@ constexpr Section kSections[] = {
     {"rtcp", "Reports about the media streams."},
     {"sdp", "How the gateway describes its side of a call."},
     {"endpoints", "The virtual endpoints rtpbridge/1, rtpbridge/2, ... (in hexadecimal)."},
+    {"limits", "When new connections are refused, and media of a peer that sends too much."},
+    {"stop", "How the gateway ends."},
     {"taps", "Copies of a single connection's packets, ordered with X-Mgw-Tap or mgwctl tap."},
     {"osmux", "Circuits to other gateways: the AMR calls between two of them share datagrams."},
     {"e1",
@@ -110,6 +112,13 @@ constexpr Setting kMgcp[] = {
         "mgcp.transactions-max", "", 64, 4194304,
         "Transactions that are remembered at the same time. Commands per second times the history "
         "is what is needed."),
+    number<&Config::mgcp, &MgcpOptions::rate_limit>(
+        "mgcp.rate-limit", "", 0, 1000000,
+        "Commands per second that one agent may give; more are answered with 409, and those beyond "
+        "the double not at all. 0 sets no limit."),
+    number<&Config::mgcp, &MgcpOptions::rate_burst>(
+        "mgcp.rate-burst", "", 1, 1000000,
+        "Commands that an agent which was silent may give at once; mgcp.rate-limit holds then."),
     number<&Config::mgcp, &MgcpOptions::provisional_after>(
         "mgcp.provisional-after-ms", "ms", 0, 10000,
         "A command that is still running after this time and is sent again gets a provisional "
@@ -243,6 +252,30 @@ constexpr Setting kGateway[] = {
     toggle<kTrunk, kTrunkOptions, &TrunkOptions::force_realloc>(
         "endpoints.force-realloc",
         "A CRCX with another call identifier ends the old call instead of being refused."),
+    number<&Config::limits, &LimitOptions::connections>(
+        "limits.connections", "", 0, 1048576,
+        "Connections (legs) of the whole gateway; a further one is refused (403). 0 sets no "
+        "limit."),
+    number<&Config::limits, &LimitOptions::bandwidth_kbps>(
+        "limits.bandwidth-kbps", "kbit/s", 0, 100000000,
+        "What all connections may need in each direction by the codecs that were negotiated, "
+        "headers included; a connection for which it does not suffice is refused (404). 0 sets no "
+        "limit."),
+    number<&Config::limits, &LimitOptions::cpu_percent>(
+        "limits.cpu-percent", "%", 0, 100,
+        "Share of a core that a worker may use: beyond it new calls are refused (409), while all "
+        "other commands are served. 0 sets no limit."),
+    number<kTrunk, kTrunkOptions, &TrunkOptions::packets_per_second>(
+        "limits.packets-per-second", "", 0, 1000000,
+        "RTP and RTCP packets of one connection's peer that are taken per second, so that a peer "
+        "gone wild harms its own call only; voice is 50. 0 takes all."),
+    choice<&Config::stop, &StopOptions::on_sigterm>(
+        "stop.on-sigterm", kOnSigterm,
+        "What SIGTERM does: end at once; or refuse new calls and end when the last one is over. A "
+        "second SIGTERM, and SIGINT, end at once."),
+    number<&Config::stop, &StopOptions::drain_deadline>(
+        "stop.drain-deadline-s", "s", 0, 604800,
+        "How long that may take before the calls that are left are ended; 0 waits for them."),
     text<&Config::taps, &TapOptions::directory>(
         "taps.directory", kOptionalDirectory,
         "Directory in which taps may make capture files, which hold what people say: keep it to "

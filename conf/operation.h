@@ -34,6 +34,20 @@ struct CtrlOptions {
   friend bool operator==(const CtrlOptions&, const CtrlOptions&) = default;
 };
 
+/// What SIGTERM does.
+enum class OnSigterm : std::uint8_t {
+  stop,   ///< ends the gateway at once
+  drain,  ///< refuses new calls and ends the gateway when the last one is over
+};
+
+/// Section `stop`: how the gateway ends.
+struct StopOptions {
+  OnSigterm on_sigterm = OnSigterm::stop;
+  /// How long a drain by SIGTERM may take, 0..604800 s; 0 = until the last call is over.
+  std::chrono::seconds drain_deadline{0};
+  friend bool operator==(const StopOptions&, const StopOptions&) = default;
+};
+
 /// Which counters a reporter sends: each level includes the ones before it.
 enum class StatsLevel : std::uint8_t { global, peer, subscriber };
 

@@ -31,6 +31,7 @@ inline constexpr std::array<std::string_view, 3> kE1Wirings = {"loopback", "time
                                                                "line-pairs"};
 inline constexpr std::array<std::string_view, 4> kPtimes = {"0", "10", "20", "40"};
 inline constexpr std::array<std::string_view, 3> kOsmuxModes = {"off", "on", "only"};
+inline constexpr std::array<std::string_view, 2> kOnSigterm = {"stop", "drain"};
 inline constexpr std::array<std::string_view, 6> kLogLevels = {"debug",   "info",  "notice",
                                                                "warning", "error", "fatal"};
 inline constexpr std::array<std::string_view, 7> kForcedLogLevels = {

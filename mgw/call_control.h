@@ -106,9 +106,13 @@ class CallControl {
   [[nodiscard]] std::optional<mgcp::ProtocolError> tap_connection(std::uint32_t number,
                                                                   std::string_view connection_id,
                                                                   const mgcp::TapParameter& tap);
+  /// Deletes all connections of all endpoints.
+  void free_all_endpoints();
   /// While draining, endpoints that are free stay so.
-  void set_draining(bool on) noexcept { draining_ = on; }
-  [[nodiscard]] bool draining() const noexcept { return draining_; }
+  void set_draining(bool on) noexcept { counters_.draining.set(on ? 1 : 0); }
+  [[nodiscard]] bool draining() const noexcept { return counters_.draining.value() != 0; }
+  /// Endpoints in use.
+  [[nodiscard]] std::uint32_t calls() const noexcept;
   /// The name of an endpoint with its domain.
   [[nodiscard]] std::string endpoint_name(std::uint32_t number) const;
   /// Whether the endpoint's trunk has something that carries it.
@@ -371,7 +375,6 @@ class CallControl {
 
   CallControlParts parts_;
   std::vector<conf::TrunkOptions> trunk_options_;  ///< by Endpoint::trunk
-  bool draining_ = false;
   std::optional<io::SocketAddress> notified_agent_;  ///< heard even if it may give no commands
   mgcp::TransactionCache cache_;
   Trunks trunks_;

@@ -42,7 +42,7 @@ void CallControl::auep(const mgcp::CommandLine& line, const mgcp::EndpointName& 
   }
   mgcp::Response response;
   response.transaction_id = reply.key.transaction_id;
-  response.reason = draining_ ? "draining" : "";
+  response.reason = draining() ? "draining" : "";
   std::string connections;
   if (name.kind != mgcp::EndpointKind::null) {
     if (request->requested_info.has(RequestedItem::capabilities)) {

@@ -204,7 +204,7 @@ CallControl::Error CallControl::admit_crcx(const mgcp::Request& request, std::ui
     reply.outcome = CommandOutcome::wrong_call_id;
     return ProtocolError{ResponseCode::transient_error, "endpoint is busy with another call"};
   }
-  if (draining_ && (foreign_call || endpoint.call_id.empty())) {
+  if (draining() && (foreign_call || endpoint.call_id.empty())) {
     return ProtocolError{ResponseCode::no_free_endpoint, "draining: no new calls"};
   }
   if (parts_.config.mgcp.early_bidir_error && request.mode.mode == mgcp::ConnectionMode::sendrecv &&

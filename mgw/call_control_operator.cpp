@@ -2,6 +2,7 @@
 
 #include "mgw/call_control.h"
 
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -34,6 +35,19 @@ void CallControl::reconfigured() {
 void CallControl::free_endpoint(std::uint32_t number) {
   remove_calls({number, number}, std::nullopt, Pending());
   flush();
+}
+
+void CallControl::free_all_endpoints() {
+  remove_calls({1, std::numeric_limits<std::uint32_t>::max()}, std::nullopt, Pending());
+  flush();
+}
+
+std::uint32_t CallControl::calls() const noexcept {
+  std::uint32_t used = trunks_.virtual_used();
+  for (std::size_t trunk = 0; trunk < e1_lines_.size(); ++trunk) {
+    used += trunks_.e1_used(trunk);
+  }
+  return used;
 }
 
 bool CallControl::loop_endpoint(std::uint32_t number, bool on) {

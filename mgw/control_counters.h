@@ -93,6 +93,7 @@ struct ControlCounters {
   io::Counter ports_used;
   io::Counter transactions_remembered;
   io::Counter taps;
+  io::Counter draining;  ///< 1 while new calls are refused
   std::vector<std::uint8_t> e1_trunks;  ///< their numbers; fixed once call control is made
   std::array<io::Counter, mgcp::kE1TrunkMax + 1> e1_endpoints_used;  ///< by trunk number
   /// The trunks' lines, in the order of e1_trunks; null where there is none.

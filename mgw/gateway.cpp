@@ -119,6 +119,7 @@ Gateway::Gateway(const conf::Config& config, ProgramFacts facts)
       CallControlParts{config_, clock_, sockets_, *workers_, front_, *random_, *taps_});
   notifier_ = std::make_unique<RestartNotifier>(config_, front_,
                                                 random_->next() % mgcp::kTransactionIdMax + 1);
+  drain_ = std::make_unique<DrainControl>(*control_, *notifier_, clock_);
   control_->on_response([this](const io::SocketAddress& agent, mgcp::TransactionId transaction_id,
                                mgcp::ResponseCode code) {
     notifier_->on_response(agent, transaction_id, code, clock_.now());
@@ -167,8 +168,8 @@ void Gateway::open_front() {
 
 void Gateway::open_operator_front(std::string_view backend) {
   view_ = std::make_unique<GatewayView>(
-      GatewayViewParts{config_, facts_.configuration_file, *control_, *notifier_, clock_, backend,
-                       [this] { return on_reconfigured(); },
+      GatewayViewParts{config_, facts_.configuration_file, *control_, *notifier_, *drain_, clock_,
+                       backend, [this] { return on_reconfigured(); },
                        [this] {
                          notifier_->notify(mgcp::RestartMethod::forced, clock_.now());
                          front_.stop();
@@ -214,6 +215,16 @@ void Gateway::take_media_events() {
 }
 
 bool Gateway::on_stop_signal(int signal) {
+  if (signal == SIGTERM && config_.stop.on_sigterm == conf::OnSigterm::drain &&
+      !drain_->by_signal()) {
+    DrainOrder order{true, std::nullopt, true};
+    if (config_.stop.drain_deadline.count() > 0) {
+      order.deadline = config_.stop.drain_deadline;
+    }
+    drain_->begin(order);
+    end_if_drained();
+    return false;
+  }
   io::log(LogLevel::notice, LogCategory::lglobal, "{}: stopping with {} connections",
           signal == SIGINT ? "SIGINT" : "SIGTERM", control_->counters().connections.value());
   notifier_->notify(mgcp::RestartMethod::forced, clock_.now());
@@ -244,6 +255,14 @@ void Gateway::handle_service(FrontHandlers& handlers) {
   }
 }
 
+void Gateway::end_if_drained() {
+  if (drain_->is_over()) {
+    io::log(LogLevel::notice, LogCategory::lglobal, "drained: stopping");
+    notifier_->notify(mgcp::RestartMethod::forced, clock_.now());
+    front_.stop();
+  }
+}
+
 void Gateway::run() {
   FrontHandlers handlers;
   handlers.on_datagram = [this](const io::SocketAddress& agent, std::string_view datagram) {
@@ -253,6 +272,7 @@ void Gateway::run() {
   handlers.on_wake = [this] {
     take_media_events();
     operators_->on_wake();
+    end_if_drained();
   };
   handlers.on_tick = [this] {
     control_->on_tick();
@@ -261,6 +281,7 @@ void Gateway::run() {
     if (service_) {
       service_->on_tick();
     }
+    end_if_drained();
   };
   handlers.on_stop_signal = [this](int signal) { return on_stop_signal(signal); };
   handle_service(handlers);

@@ -6,6 +6,7 @@
 #include "io/socket_factory.h"
 #include "mgw/asio_front.h"
 #include "mgw/call_control.h"
+#include "mgw/drain_control.h"
 #include "mgw/gateway_view.h"
 #include "mgw/log_setup.h"
 #include "mgw/metrics_exporter.h"
@@ -56,6 +57,8 @@ class Gateway {
   [[nodiscard]] bool on_stop_signal(int signal);
   void on_reload_signal();
   void handle_service(FrontHandlers& handlers);
+  /// Ends the gateway if it was drained and nothing is left of its calls.
+  void end_if_drained();
 
   /// std::random_device, buffered.
   class SystemRandom;
@@ -72,6 +75,7 @@ class Gateway {
   std::unique_ptr<WorkerPool> workers_;
   std::unique_ptr<CallControl> control_;
   std::unique_ptr<RestartNotifier> notifier_;
+  std::unique_ptr<DrainControl> drain_;
   std::unique_ptr<MetricsExporter> metrics_;
   std::unique_ptr<GatewayView> view_;
   std::unique_ptr<OperatorFront> operators_;

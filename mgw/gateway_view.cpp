@@ -325,12 +325,19 @@ tl::expected<void, Failure> GatewayView::tap(std::size_t trunk, std::uint32_t in
 }
 
 void GatewayView::set_draining(bool on) {
-  if (on == parts_.control.draining()) {
-    return;
+  if (!on) {
+    parts_.drain.cancel();
+  } else if (!parts_.drain.active()) {
+    parts_.drain.begin({});
   }
-  parts_.control.set_draining(on);
-  parts_.notifier.notify(on ? mgcp::RestartMethod::graceful : mgcp::RestartMethod::restart,
-                         parts_.clock.now());
+}
+
+void GatewayView::drain_and_end(std::optional<std::chrono::seconds> deadline) {
+  parts_.drain.begin({true, deadline});
+}
+
+ttcn_compat::DrainView GatewayView::drain() const {
+  return {parts_.drain.active(), parts_.drain.ends(), parts_.drain.remaining()};
 }
 
 }  // namespace mgw

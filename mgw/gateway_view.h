@@ -4,6 +4,7 @@
 #include "conf/config.h"
 #include "io/time.h"
 #include "mgw/call_control.h"
+#include "mgw/drain_control.h"
 #include "mgw/restart_notifier.h"
 #include "ttcn-compat/gateway_access.h"
 
@@ -22,6 +23,7 @@ struct GatewayViewParts {
   std::string configuration_file;  ///< empty: none
   CallControl& control;
   RestartNotifier& notifier;
+  DrainControl& drain;
   const io::Clock& clock;
   std::string_view backend;  ///< "poll" or "io_uring"; a literal
   /// `config` has changed and is to be applied; an error, a sentence, says that nothing of it was.
@@ -64,7 +66,8 @@ class GatewayView final : public ttcn_compat::GatewayAccess {
       std::size_t trunk, std::uint32_t index, std::string_view connection_id, bool received,
       const io::SocketAddress& target) override;
   void set_draining(bool on) override;
-  [[nodiscard]] bool draining() const override { return parts_.control.draining(); }
+  void drain_and_end(std::optional<std::chrono::seconds> deadline) override;
+  [[nodiscard]] ttcn_compat::DrainView drain() const override;
   void shut_down() override { parts_.shut_down(); }
 
  private:

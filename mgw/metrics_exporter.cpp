@@ -121,6 +121,8 @@ void collect_control(const ControlCounters& control, Families& out) {
               control.transactions_refused.value());
   out.gauge("mgw_mgcp_transactions_remembered", "Transactions whose answers are kept for repeats.",
             control.transactions_remembered.value());
+  out.gauge("mgw_draining", "1 while new calls are refused and those that are up go on.",
+            control.draining.value());
   out.gauge("mgw_taps", "Addresses and files that packets of connections are copied to.",
             control.taps.value());
   out.counter("mgw_log_lines_lost_total",

@@ -42,7 +42,8 @@ RestartNotifier::RestartNotifier(const conf::Config& config, AgentSender& agents
       next_id_(std::clamp<mgcp::TransactionId>(transaction_id, 1, mgcp::kTransactionIdMax)) {}
 
 bool RestartNotifier::send(mgcp::RestartMethod method, std::string_view endpoint,
-                           const std::optional<io::SocketAddress>& agent, io::TimePoint now) {
+                           const std::optional<io::SocketAddress>& agent, io::TimePoint now,
+                           std::optional<std::uint32_t> delay_s) {
   if (!agent) {
     return false;
   }
@@ -51,6 +52,7 @@ bool RestartNotifier::send(mgcp::RestartMethod method, std::string_view endpoint
   request.transaction_id = next_id_;
   request.endpoint = endpoint;
   request.restart_method = method;
+  request.restart_delay_s = delay_s;
   UnderWay notice{*agent, next_id_, {}, now, now + kFirstInterval, kFirstInterval};
   mgcp::write_request(notice.datagram, request);
   next_id_ = next_id_ == mgcp::kTransactionIdMax ? 1 : next_id_ + 1;

@@ -27,10 +27,11 @@ class RestartNotifier {
   RestartNotifier(const conf::Config& config, AgentSender& agents,
                   mgcp::TransactionId transaction_id);
 
-  /// All endpoints are in service, or go out of it. A later notice replaces an earlier one that is
-  /// not yet answered.
-  void notify(mgcp::RestartMethod method, io::TimePoint now) {
-    static_cast<void>(send(method, all_endpoints_, agent_, now));
+  /// All endpoints are in service, or go out of it, those with calls after `delay_s` seconds
+  /// (graceful). A later notice replaces an earlier one that is not yet answered.
+  void notify(mgcp::RestartMethod method, io::TimePoint now,
+              std::optional<std::uint32_t> delay_s = std::nullopt) {
+    static_cast<void>(send(method, all_endpoints_, agent_, now, delay_s));
   }
   /// The same for one endpoint, named with its domain: an agent that is merely connected
   /// (MgcpOptions::call_agent) is told of that too. False: there is nobody to be told.
@@ -49,7 +50,8 @@ class RestartNotifier {
 
  private:
   [[nodiscard]] bool send(mgcp::RestartMethod method, std::string_view endpoint,
-                          const std::optional<io::SocketAddress>& agent, io::TimePoint now);
+                          const std::optional<io::SocketAddress>& agent, io::TimePoint now,
+                          std::optional<std::uint32_t> delay_s = std::nullopt);
 
   struct UnderWay {
     io::SocketAddress agent;

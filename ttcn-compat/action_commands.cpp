@@ -96,10 +96,29 @@ CommandResult drain(CommandContext& context) {
   return CommandResult::done;
 }
 
+CommandResult drain_and_end(CommandContext& context) {
+  context.gateway()->drain_and_end(std::nullopt);
+  return CommandResult::done;
+}
+
+CommandResult drain_until(CommandContext& context) {
+  context.gateway()->drain_and_end(std::chrono::seconds(context.number(0)));
+  return CommandResult::done;
+}
+
 CommandResult show_drain(CommandContext& context) {
-  context.output().print("{}\n", context.gateway()->draining()
-                                     ? "Draining: new calls are refused"
-                                     : "Not draining: new calls are accepted");
+  const DrainView drain = context.gateway()->drain();
+  if (!drain.active) {
+    context.output().write("Not draining: new calls are accepted\n");
+    return CommandResult::done;
+  }
+  context.output().write("Draining: new calls are refused\n");
+  if (drain.ends) {
+    context.output().write("The program ends with the last call\n");
+  }
+  if (drain.remaining) {
+    context.output().print("Calls that are left are ended in {} s\n", drain.remaining->count());
+  }
   return CommandResult::done;
 }
 
@@ -131,6 +150,13 @@ constexpr std::array kEnableCommands{
             reset_endpoint},
     Command{"reset-all-endpoints", "The same for all endpoints in use", reset_all_endpoints},
     Command{"drain", "Refuse new calls, those that are up go on", drain, kHasNoForm},
+    Command{"drain exit",
+            "Refuse new calls, those that are up go on\nEnd the program with the last call",
+            drain_and_end},
+    Command{"drain exit <1-604800>",
+            "Refuse new calls, those that are up go on\nEnd the program with the last call\n"
+            "End the calls that are left after so many seconds",
+            drain_until},
     Command{"show drain", "Whether new calls are refused", show_drain},
     Command{"shutdown", "End the program", shut_down},
 };

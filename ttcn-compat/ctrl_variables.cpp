@@ -113,7 +113,7 @@ std::string get_connections(const CtrlSources& sources, std::string_view /*name*
 
 std::string get_drain(const CtrlSources& sources, std::string_view /*name*/,
                       io::TimePoint /*now*/) {
-  return sources.gateway.draining() ? "1" : "0";
+  return sources.gateway.drain().active ? "1" : "0";
 }
 
 bool set_drain(CtrlSources& sources, std::string_view value) {
@@ -121,6 +121,25 @@ bool set_drain(CtrlSources& sources, std::string_view value) {
     return false;
   }
   sources.gateway.set_draining(value == "1");
+  return true;
+}
+
+std::string get_drain_end(const CtrlSources& sources, std::string_view /*name*/,
+                          io::TimePoint /*now*/) {
+  const DrainView drain = sources.gateway.drain();
+  if (!drain.ends) {
+    return "never";
+  }
+  return drain.remaining ? std::to_string(drain.remaining->count()) : "empty";
+}
+
+bool set_drain_end(CtrlSources& sources, std::string_view value) {
+  const auto seconds = number(value);
+  if (value != "empty" && (!seconds || *seconds == 0 || *seconds > kDrainSecondsMax)) {
+    return false;
+  }
+  sources.gateway.drain_and_end(seconds ? std::optional(std::chrono::seconds(*seconds))
+                                        : std::nullopt);
   return true;
 }
 
@@ -160,6 +179,10 @@ constexpr std::array kTable = {
                  "1 while new calls are refused and those that are up go on, else 0; SET begins "
                  "and ends that.",
                  get_drain, set_drain},
+    CtrlVariable{"drain.end",
+                 "When a drain ends the gateway: `never`, `empty` (with the last call), or the "
+                 "seconds after which calls that are left are ended; SET begins such a drain.",
+                 get_drain_end, set_drain_end},
     CtrlVariable{"backend", "How packets get in and out: `poll` or `io_uring`.", get_backend},
     CtrlVariable{"version", "The gateway's version.", get_version},
     CtrlVariable{"uptime", "Full seconds since the gateway was started.", get_uptime},

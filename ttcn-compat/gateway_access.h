@@ -8,6 +8,7 @@
 
 #include <tl/expected.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -121,6 +122,17 @@ struct ReconfigureResult {
   std::vector<std::string> needs_restart;
 };
 
+/// The longest time that a drain may be given: a week.
+inline constexpr std::uint32_t kDrainSecondsMax = 604800;
+
+/// Whether new calls are refused, and what comes then.
+struct DrainView {
+  bool active = false;
+  bool ends = false;  ///< the gateway, when the last call is over
+  /// Until the calls that are left are ended.
+  std::optional<std::chrono::seconds> remaining = {};
+};
+
 /// What went wrong with an action, for the person or program that asked.
 using Failure = std::string;
 
@@ -182,7 +194,10 @@ class GatewayAccess {
 
   /// While draining, new calls are refused and those that are up go on.
   virtual void set_draining(bool on) = 0;
-  [[nodiscard]] virtual bool draining() const = 0;
+  /// Drains, and ends the gateway when the last call is over. After `deadline`, 1.. s, the calls
+  /// that are left are ended; empty: they are waited for.
+  virtual void drain_and_end(std::optional<std::chrono::seconds> deadline) = 0;
+  [[nodiscard]] virtual DrainView drain() const = 0;
   /// Ends the gateway as SIGTERM does.
   virtual void shut_down() = 0;
 };

@@ -32,7 +32,8 @@ struct Viewed {
       : scene(config),
         in_force(config),
         notifier(config, agents, 7),
-        view({in_force, "osmo-mgw.cfg", scene.world.control(), notifier, scene.world.clock(),
+        drain(scene.world.control(), notifier, scene.world.clock()),
+        view({in_force, "osmo-mgw.cfg", scene.world.control(), notifier, drain, scene.world.clock(),
               "poll",
               [this]() -> tl::expected<void, std::string> {
                 ++reconfigured;
@@ -44,6 +45,7 @@ struct Viewed {
   conf::Config in_force;
   NoAgents agents;
   mgw::RestartNotifier notifier;
+  mgw::DrainControl drain;
   int reconfigured = 0;
   std::string fault;  // why a configuration can't be applied
   int shut_down = 0;
@@ -199,7 +201,7 @@ TEST_CASE("what an operator does to an endpoint is told to a call agent if there
   CHECK(connected.agents.last.find("rtpbridge/3@mgw") != std::string::npos);
   CHECK(connected.agents.last.starts_with("RSIP "));
   connected.view.set_draining(true);
-  CHECK(connected.view.draining());
+  CHECK(connected.view.drain().active);
   connected.view.shut_down();
   CHECK(connected.shut_down == 1);
 }

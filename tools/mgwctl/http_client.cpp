@@ -1,51 +1,18 @@
 #include "tools/mgwctl/http_client.h"
 
+#include "tools/mgwctl/tcp_stream.h"
+
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <cerrno>
 #include <charconv>
-#include <system_error>
 
 namespace mgwctl {
 namespace {
 
 constexpr std::size_t kResponseBytesMax = 8U * 1024 * 1024;
 constexpr std::string_view kLineEnd = "\r\n";
-
-std::string error_text(const io::SocketAddress& server, int error) {
-  return fmt::format("{}: {}", server.text(), std::generic_category().message(error));
-}
-
-class Descriptor {
- public:
-  explicit Descriptor(int descriptor) : descriptor_(descriptor) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (descriptor_ >= 0) {
-      ::close(descriptor_);
-    }
-  }
-  [[nodiscard]] int get() const noexcept { return descriptor_; }
-
- private:
-  int descriptor_;
-};
-
-// False at the deadline.
-bool wait_for(int descriptor, short events, io::TimePoint deadline) {
-  const io::Duration left = std::max(deadline - io::MonotonicClock().now(), io::Duration::zero());
-  const timespec timeout{static_cast<std::time_t>(left.count() / 1'000'000'000),
-                         static_cast<long>(left.count() % 1'000'000'000)};
-  pollfd wanted{descriptor, events, 0};
-  return ::ppoll(&wanted, 1, &timeout, nullptr) == 1;
-}
 
 bool contains_ignoring_case(std::string_view text, std::string_view lower_case) {
   const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
@@ -118,42 +85,26 @@ tl::expected<std::string, std::string> parse_http_response(std::string_view resp
 tl::expected<std::string, std::string> http_get(const MetricsAddress& address,
                                                 io::Duration timeout) {
   const io::TimePoint deadline = io::MonotonicClock().now() + timeout;
-  const io::SocketAddress& server = address.server;
-  const Descriptor socket(
-      ::socket(server.kernel_address()->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (socket.get() < 0) {
-    return tl::unexpected(error_text(server, errno));
+  auto stream = TcpStream::connect(address.server, deadline);
+  if (!stream) {
+    return tl::unexpected(stream.error());
   }
-  if (::connect(socket.get(), server.kernel_address(), server.kernel_size()) != 0 &&
-      errno != EINPROGRESS) {
-    return tl::unexpected(error_text(server, errno));
-  }
-  int error = ETIMEDOUT;
-  socklen_t size = sizeof error;
-  if (wait_for(socket.get(), POLLOUT, deadline)) {
-    ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-  }
-  if (error != 0) {
-    return tl::unexpected(error_text(server, error));
-  }
-  const std::string request =
+  const auto sent = stream->send(
       fmt::format("GET {} HTTP/1.1\r\nHost: {}\r\nAccept: text/plain\r\nConnection: close\r\n\r\n",
-                  address.path, server.text());
-  if (::send(socket.get(), request.data(), request.size(), MSG_NOSIGNAL) !=
-      static_cast<ssize_t>(request.size())) {
-    return tl::unexpected(error_text(server, errno));
+                  address.path, address.server.text()));
+  if (!sent) {
+    return tl::unexpected(sent.error());
   }
   std::string response;
-  std::array<char, 65536> part{};
   while (response.size() < kResponseBytesMax) {
-    if (!wait_for(socket.get(), POLLIN, deadline)) {
-      return tl::unexpected(error_text(server, ETIMEDOUT));
+    const auto part = stream->receive(deadline);
+    if (!part) {
+      return tl::unexpected(part.error());
     }
-    const ssize_t got = ::recv(socket.get(), part.data(), part.size(), 0);
-    if (got <= 0) {
+    if (part->empty()) {
       break;
     }
-    response.append(part.data(), static_cast<std::size_t>(got));
+    response += *part;
   }
   return parse_http_response(response);
 }

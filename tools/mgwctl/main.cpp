@@ -3,6 +3,7 @@
 
 #include "tools/mgwctl/answer.h"
 #include "tools/mgwctl/convert.h"
+#include "tools/mgwctl/drain.h"
 #include "tools/mgwctl/exchange.h"
 #include "tools/mgwctl/http_client.h"
 #include "tools/mgwctl/options.h"
@@ -87,6 +88,17 @@ int run_status(const Options& options) {
   return status.mgcp_answer ? mgwctl::kExitGood : mgwctl::kExitNoAnswer;
 }
 
+int run_drain(const Options& options) {
+  const auto result = options.action == mgwctl::Action::drain
+                          ? mgwctl::drain(options.drain, options.timeout)
+                          : mgwctl::undrain(options.drain, options.timeout);
+  if (!result) {
+    return fail(options, result.error());
+  }
+  std::cout << (options.json ? mgwctl::drain_json(*result) : mgwctl::drain_text(*result));
+  return mgwctl::kExitGood;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -102,6 +114,9 @@ int main(int count, char** arguments) {
       return run_status(options);
     case mgwctl::Action::convert:
       return mgwctl::convert_file(options.convert_from, options.convert_to);
+    case mgwctl::Action::drain:
+    case mgwctl::Action::undrain:
+      return run_drain(options);
     case mgwctl::Action::command:
       break;
   }

@@ -1,5 +1,7 @@
 #include "tools/mgwctl/options.h"
 
+#include "ttcn-compat/gateway_access.h"
+
 #include <CLI/CLI.hpp>
 
 #include <array>
@@ -110,6 +112,30 @@ void add_other_verbs(CLI::App& app, VerbCommand& auep, VerbCommand& aucx, VerbCo
                       "graceful, forced, restart, disconnected");
 }
 
+// Taking the gateway out of service, and back.
+struct DrainCommands {
+  CLI::App* drain = nullptr;
+  CLI::App* undrain = nullptr;
+  std::string ctrl = "127.0.0.1:4267";
+};
+
+void add_drain(CLI::App& app, DrainCommands& commands, DrainOptions& options) {
+  commands.drain = app.add_subcommand(
+      "drain", "Refuse new calls, let those that are up go on, end the gateway with the last one");
+  commands.drain
+      ->add_option("--deadline", options.deadline_s,
+                   "End the calls that are left after so many seconds")
+      ->check(CLI::Range(1U, ttcn_compat::kDrainSecondsMax));
+  commands.drain->add_flag("--stay", options.stay, "The gateway does not end")
+      ->excludes("--deadline");
+  commands.drain->add_flag("--wait", options.wait, "Return when the last call is over");
+  commands.undrain = app.add_subcommand("undrain", "Take new calls again");
+  for (CLI::App* command : {commands.drain, commands.undrain}) {
+    command->add_option("--ctrl", commands.ctrl,
+                        "Control interface of the gateway (default 127.0.0.1:4267)");
+  }
+}
+
 }  // namespace
 
 std::variant<Options, int> parse_command_line(int count, const char* const* arguments) {
@@ -137,6 +163,8 @@ std::variant<Options, int> parse_command_line(int count, const char* const* argu
       "convert-config", "Turn an osmo-mgw configuration file (*.cfg) into YAML, or YAML into one");
   convert->add_option("file", options.convert_from, "The file")->required();
   convert->add_option("output", options.convert_to, "Where to (default: standard output)");
+  DrainCommands drain;
+  add_drain(app, drain, options.drain);
   try {
     app.parse(count, arguments);
   } catch (const CLI::ParseError& error) {
@@ -147,12 +175,20 @@ std::variant<Options, int> parse_command_line(int count, const char* const* argu
     std::cerr << "mgwctl: --mgcp: not a numeric HOST:PORT\n";
     return kExitNoAnswer;
   }
+  const auto ctrl = io::SocketAddress::parse_with_port(drain.ctrl);
+  if (!ctrl) {
+    std::cerr << "mgwctl: --ctrl: not a numeric HOST:PORT\n";
+    return kExitNoAnswer;
+  }
   options.gateway = *address;
+  options.drain.ctrl = *ctrl;
   options.timeout = std::chrono::milliseconds(timeout_ms);
-  options.action = raw->parsed()       ? Action::raw
-                   : status->parsed()  ? Action::status
-                   : convert->parsed() ? Action::convert
-                                       : Action::command;
+  options.action = raw->parsed()             ? Action::raw
+                   : status->parsed()        ? Action::status
+                   : convert->parsed()       ? Action::convert
+                   : drain.drain->parsed()   ? Action::drain
+                   : drain.undrain->parsed() ? Action::undrain
+                                             : Action::command;
   for (const VerbCommand& verb : verbs) {
     if (verb.app->parsed()) {
       options.command = verb.command;

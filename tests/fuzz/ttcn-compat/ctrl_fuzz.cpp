@@ -47,7 +47,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const bool open = receive_all(whole, bytes, answers);
   check_frames(answers);
 
-  gateway.drains = false;
+  gateway.drains = {};
   ttcn_compat::CtrlSession halves(variables);
   std::string again;
   const std::string_view text = bytes;

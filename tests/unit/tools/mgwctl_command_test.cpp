@@ -1,6 +1,9 @@
 // mgwctl's commands: what their text says to a gateway's parser.
 #include "mgcp/parser.h"
 #include "tools/mgwctl/command.h"
+#include "tools/mgwctl/ctrl_client.h"
+#include "tools/mgwctl/drain.h"
+#include "ttcn-compat/ctrl_protocol.h"
 
 #include <doctest/doctest.h>
 
@@ -112,4 +115,35 @@ TEST_CASE("raw messages get proper line ends whatever was typed") {
   CHECK(mgwctl::normalise_raw("a\\n\\nv=0") == "a\r\n\r\nv=0\r\n");
   CHECK(mgwctl::normalise_raw("\\") == "\\\r\n");
   CHECK(mgwctl::normalise_raw("").empty());
+}
+
+TEST_CASE("messages of the control interface are taken one by one, other streams are skipped") {
+  const std::string ping("\0\1\xFE\0", 4);
+  std::string received = ping;
+  ttcn_compat::append_ctrl_frame(received, "GET_REPLY 1 calls 3");
+  ttcn_compat::append_ctrl_frame(received, "GET_REPLY 2 calls 2");
+  const std::string rest = received.substr(received.size() - 5);
+  received.resize(received.size() - 5);
+  CHECK(mgwctl::take_ctrl_message(received) == "GET_REPLY 1 calls 3");
+  CHECK_FALSE(mgwctl::take_ctrl_message(received));
+  received += rest;
+  CHECK(mgwctl::take_ctrl_message(received) == "GET_REPLY 2 calls 2");
+  CHECK_FALSE(mgwctl::take_ctrl_message(received));
+  CHECK(received.empty());
+}
+
+TEST_CASE("what a drain came to is told to people and to programs") {
+  mgwctl::DrainResult result;
+  result.calls = "3";
+  CHECK(mgwctl::drain_text(result) == "new calls are taken; 3 are up\n");
+  result.draining = true;
+  result.end = "60";
+  CHECK(mgwctl::drain_text(result) ==
+        "draining: new calls are refused, 3 are up; they are ended in 60 s\n");
+  CHECK(mgwctl::drain_json(result) ==
+        "{\"draining\": true, \"end\": \"60\", \"calls\": 3, \"over\": false}\n");
+  result.is_over = true;
+  CHECK(mgwctl::drain_text(result) == "drained: the gateway has ended\n");
+  result.end = "never";
+  CHECK(mgwctl::drain_text(result) == "drained: no call is left\n");
 }

@@ -249,6 +249,7 @@ TEST_CASE("the gateway's own variables say how it is") {
       {"connections", "1"},
       {"osmux.circuits.used", "3"},
       {"drain", "0"},
+      {"drain.end", "never"},
       {"backend", "poll"},
       {"version", "0.1.0"},
       {"uptime", "77"},
@@ -257,6 +258,9 @@ TEST_CASE("the gateway's own variables say how it is") {
     CAPTURE(row.variable);
     CHECK(desk.ask("GET 4 " + std::string(row.variable), kStart + 77900ms) ==
           "GET_REPLY 4 " + std::string(row.variable) + " " + std::string(row.value));
+    if (row.variable == "drain.end") {
+      continue;
+    }
     const bool writable = row.variable == "drain";
     CHECK(desk.ask("SET 5 " + std::string(row.variable) + " 9") ==
           (writable ? "ERROR 5 Value failed verification." : "ERROR 5 Read Only attribute"));
@@ -269,11 +273,28 @@ TEST_CASE("the gateway's own variables say how it is") {
 TEST_CASE("drain is set and ended") {
   Desk desk;
   CHECK(desk.ask("SET 1 drain 1") == "SET_REPLY 1 drain 1");
-  CHECK(desk.gateway.drains);
+  CHECK(desk.gateway.drains.active);
   CHECK(desk.ask("GET 2 drain") == "GET_REPLY 2 drain 1");
   CHECK(desk.ask("SET 3 drain 1 2") == "ERROR 3 Value failed verification.");
   CHECK(desk.ask("SET 3 drain 0\n") == "SET_REPLY 3 drain 0");
-  CHECK_FALSE(desk.gateway.drains);
+  CHECK_FALSE(desk.gateway.drains.active);
+}
+
+TEST_CASE("a drain is given an end, with or without a time") {
+  Desk desk;
+  CHECK(desk.ask("SET 1 drain.end 60") == "SET_REPLY 1 drain.end 60");
+  CHECK(desk.gateway.drains.active);
+  CHECK(desk.gateway.drains.remaining == std::chrono::seconds(60));
+  CHECK(desk.ask("SET 2 drain.end empty") == "SET_REPLY 2 drain.end empty");
+  CHECK_FALSE(desk.gateway.drains.remaining);
+  for (const char* value : {"0", "never", "604801", "-1", "60s", "empty 1"}) {
+    CAPTURE(value);
+    CHECK(desk.ask(std::string("SET 3 drain.end ") + value) ==
+          "ERROR 3 Value failed verification.");
+  }
+  CHECK(desk.gateway.drains.ends);
+  CHECK(desk.ask("SET 4 drain 0") == "SET_REPLY 4 drain 0");
+  CHECK(desk.ask("GET 5 drain.end") == "GET_REPLY 5 drain.end never");
 }
 
 TEST_CASE("docs/ctrl.md has a row for each of the gateway's own variables") {

@@ -30,7 +30,7 @@ class FakeGateway final : public GatewayAccess {
   std::vector<std::string> needs_restart;  ///< what reconfigure() tells
   std::vector<std::string> actions;        ///< "free 0 1"
   int reconfigured = 0;
-  bool draining_now = false;
+  DrainView drain_now;
   bool agent_reachable = true;
 
   [[nodiscard]] const conf::Config& config() const override { return configuration; }
@@ -114,8 +114,11 @@ class FakeGateway final : public GatewayAccess {
         " " + std::string(connection_id) + (received ? " in " : " out ") + target.text();
     return {};
   }
-  void set_draining(bool on) override { draining_now = on; }
-  [[nodiscard]] bool draining() const override { return draining_now; }
+  void set_draining(bool on) override { drain_now = {on}; }
+  void drain_and_end(std::optional<std::chrono::seconds> deadline) override {
+    drain_now = {true, true, deadline};
+  }
+  [[nodiscard]] DrainView drain() const override { return drain_now; }
   void shut_down() override { actions.emplace_back("shut down"); }
 
  private:

@@ -15,7 +15,7 @@ namespace ttcn_compat_test {
 class SampleGateway final : public ttcn_compat::GatewayAccess {
  public:
   SampleCounters counters;
-  bool drains = false;
+  ttcn_compat::DrainView drains;
 
   [[nodiscard]] const conf::Config& config() const override { return config_; }
   [[nodiscard]] tl::expected<ttcn_compat::ReconfigureResult, ttcn_compat::Failure> reconfigure(
@@ -57,8 +57,11 @@ class SampleGateway final : public ttcn_compat::GatewayAccess {
       bool /*received*/, const io::SocketAddress& /*target*/) override {
     return {};
   }
-  void set_draining(bool on) override { drains = on; }
-  [[nodiscard]] bool draining() const override { return drains; }
+  void set_draining(bool on) override { drains = {on}; }
+  void drain_and_end(std::optional<std::chrono::seconds> deadline) override {
+    drains = {true, true, deadline};
+  }
+  [[nodiscard]] ttcn_compat::DrainView drain() const override { return drains; }
   void shut_down() override {}
 
  private:

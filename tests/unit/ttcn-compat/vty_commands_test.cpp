@@ -264,10 +264,18 @@ TEST_CASE("actions reach endpoints of E1 trunks and of the virtual trunk, by ind
   CHECK(peer.run("reset-endpoint 0 2") == "Error -1 during endpoint reset.\n");
   CHECK(peer.run("reset-all-endpoints") == "Error -1 during endpoint reset.\n");
   peer.run("drain");
-  CHECK(peer.gateway.draining_now);
+  CHECK(peer.gateway.drain_now.active);
   CHECK(peer.run("show drain") == "Draining: new calls are refused\n");
   peer.run("no drain");
-  CHECK_FALSE(peer.gateway.draining_now);
+  CHECK_FALSE(peer.gateway.drain_now.active);
+  peer.run("drain exit");
+  CHECK(peer.gateway.drain_now.ends);
+  CHECK_FALSE(peer.gateway.drain_now.remaining);
+  peer.run("drain exit 90");
+  CHECK(peer.run("show drain") ==
+        "Draining: new calls are refused\n"
+        "The program ends with the last call\n"
+        "Calls that are left are ended in 90 s\n");
   peer.gateway.actions.clear();
   peer.run("shutdown");
   CHECK(peer.gateway.actions == std::vector<std::string>{"shut down"});
