@@ -45,6 +45,8 @@ class DrainControl {
   [[nodiscard]] bool active() const noexcept { return active_; }
   [[nodiscard]] bool ends() const noexcept { return order_.ends; }
   [[nodiscard]] bool by_signal() const noexcept { return order_.by_signal; }
+  /// Time was up: what was left is ended, and the agent was told.
+  [[nodiscard]] bool timed_out() const noexcept { return closing_since_.has_value(); }
   /// Until the deadline, if there is one.
   [[nodiscard]] std::optional<std::chrono::seconds> remaining() const;
 

@@ -258,7 +258,9 @@ void Gateway::handle_service(FrontHandlers& handlers) {
 void Gateway::end_if_drained() {
   if (drain_->is_over()) {
     io::log(LogLevel::notice, LogCategory::lglobal, "drained: stopping");
-    notifier_->notify(mgcp::RestartMethod::forced, clock_.now());
+    if (!drain_->timed_out()) {
+      notifier_->notify(mgcp::RestartMethod::forced, clock_.now());
+    }
     front_.stop();
   }
 }

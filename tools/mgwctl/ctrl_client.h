@@ -21,6 +21,7 @@ namespace mgwctl {
 /// One connection; each call waits for its answer until `timeout` is over. Texts of errors.
 class CtrlClient {
  public:
+  /// Connects to the control interface at `server`.
   [[nodiscard]] static tl::expected<CtrlClient, std::string> connect(
       const io::SocketAddress& server, io::Duration timeout);
 

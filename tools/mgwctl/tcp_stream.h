@@ -22,6 +22,7 @@ class TcpStream {
   TcpStream& operator=(const TcpStream&) = delete;
   ~TcpStream();
 
+  /// Connects, at the latest at the deadline.
   [[nodiscard]] static tl::expected<TcpStream, std::string> connect(const io::SocketAddress& server,
                                                                     io::TimePoint deadline);
   /// Sends a short text, which has to fit into the socket's buffer.
