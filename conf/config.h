@@ -43,6 +43,9 @@ struct IoOptions {
   /// Bytes of kernel memory for packets to be sent of one RTP or RTCP socket (SO_SNDBUF); 0 = the
   /// kernel's default.
   std::uint32_t send_buffer_bytes = 0;
+  /// Connect RTP sockets whose peer is known and the only one allowed (SourceCheck::strict), on the
+  /// poll backend: the route is looked up once, and the kernel turns strangers away, uncounted.
+  bool connect_peers = false;
   /// How long a worker that has more than one packet per wake-up may wait for further ones: fewer
   /// wake-ups, which are most of what a packet costs, for so much more latency; 0..1000 us, 0 = do
   /// not wait. Empty = as long as pays at the present rate of packets, at most kCoalescingMax.

@@ -4,6 +4,8 @@
 
 namespace io {
 
+void Backend::set_peer(SocketId /*socket*/, const SocketAddress& /*peer*/) noexcept {}
+
 bool Backend::is_unreachable(int error) noexcept {
   switch (error) {
     case ECONNREFUSED:

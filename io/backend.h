@@ -8,6 +8,7 @@
 #include "io/counter.h"
 #include "io/datagram.h"
 #include "io/result.h"
+#include "io/socket_address.h"
 #include "io/socket_factory.h"
 #include "io/time.h"
 
@@ -99,6 +100,11 @@ class alignas(kCacheLineBytes) Backend {
   /// and does nothing.
   virtual void close(SocketId socket) noexcept = 0;
 
+  /// From now on the socket hears `peer` only (family none: everybody again); sending to others
+  /// stays possible. A backend that gains nothing by it does nothing, so what was queued in the
+  /// kernel before, or comes all the same, still has to be checked.
+  virtual void set_peer(SocketId socket, const SocketAddress& peer) noexcept;
+
   /// Queues a datagram. It leaves with the next pass, in order with all others of its socket. A
   /// datagram that the kernel does not take at once is dropped and counted: late audio is
   /// worthless, and nothing may overtake. Never blocks, never allocates up to the capacity given at
@@ -134,6 +140,9 @@ class alignas(kCacheLineBytes) Backend {
 struct BackendOptions {
   /// Most sockets open at once; 0 = as many as RLIMIT_NOFILE allows.
   std::uint32_t sockets_max = 0;
+  /// set_peer() connects the socket: the kernel looks the route up once, and turns strangers away,
+  /// uncounted, with an ICMP error.
+  bool connect_peers = false;
   /// Whether and how long passes wait for more datagrams.
   CoalescingOptions coalescing{};
 };

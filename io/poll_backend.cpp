@@ -183,6 +183,27 @@ void PollBackend::wake() noexcept {
   errno = saved;
 }
 
+void PollBackend::set_peer(SocketId socket, const SocketAddress& peer) noexcept {
+  Slot* slot = find(socket);
+  if (slot == nullptr || !options_.connect_peers || slot->connected || slot->peer == peer) {
+    return;
+  }
+  sockaddr none{};
+  none.sa_family = AF_UNSPEC;
+  const bool to_nobody = peer.family() == AddressFamily::none;
+  const int result = to_nobody
+                         ? ::connect(slot->descriptor, &none, sizeof(none))
+                         : ::connect(slot->descriptor, peer.kernel_address(), peer.kernel_size());
+  // Where there is no way to the peer yet, the socket stays as it was: strangers are checked
+  // anyway.
+  if (result == 0) {
+    slot->peer = peer;
+  } else if (slot->peer.family() != AddressFamily::none) {
+    static_cast<void>(::connect(slot->descriptor, &none, sizeof(none)));
+    slot->peer = SocketAddress();
+  }
+}
+
 PassResult PollBackend::pass(TimePoint deadline) noexcept {
   start_pass();
   flush();
@@ -267,7 +288,8 @@ void PollBackend::send_run(std::uint32_t index, std::size_t first, std::size_t c
     if (error == EINTR) {
       continue;
     }
-    if (slot.connected && !retried && is_unreachable(error)) {
+    const bool hears_icmp = slot.connected || slot.peer.family() != AddressFamily::none;
+    if (hears_icmp && !retried && is_unreachable(error)) {
       // The ICMP error of an earlier datagram: this one was not sent, so it gets its chance now.
       report_error(index, error);
       retried = true;
@@ -307,7 +329,7 @@ int PollBackend::send_some(const Slot& slot, std::size_t first, std::size_t coun
     send_counts_[0] = 1;
     const Datagram& datagram = outgoing_[first];
     const ssize_t sent =
-        slot.connected
+        slot.connected || datagram.peer == slot.peer
             ? ::send(slot.descriptor, datagram.buffer.data() + datagram.offset, datagram.size,
                      kFlags)
             : ::sendto(slot.descriptor, datagram.buffer.data() + datagram.offset, datagram.size,

@@ -28,6 +28,7 @@ class PollBackend final : public Backend {
   [[nodiscard]] std::string_view name() const noexcept override { return "poll"; }
   [[nodiscard]] Result<SocketId> open(BoundSocket&& socket, std::uint64_t tag) noexcept override;
   void close(SocketId socket) noexcept override;
+  void set_peer(SocketId socket, const SocketAddress& peer) noexcept override;
   [[nodiscard]] PassResult pass(TimePoint deadline) noexcept override;
   void wake() noexcept override;
   [[nodiscard]] std::uint32_t sockets() const noexcept override { return open_sockets_; }
@@ -51,9 +52,10 @@ class PollBackend final : public Backend {
     std::uint64_t tag = 0;
     std::size_t close_mark = 0;  // closing: datagrams queued from this position on are refused
     std::uint32_t ready_in_pass = kNoPass;  // the last pass in which datagrams waited
+    SocketAddress peer;                     // of set_peer(); family none = not connected
     std::uint16_t join_limit = 0;           // sends of up to so many bytes each may be joined
     SlotState state = SlotState::unused;
-    bool connected = false;
+    bool connected = false;  // when it was opened; then nothing is sent to others
     bool joins_received = false;
     bool burst = false;  // several datagrams waited at once
   };

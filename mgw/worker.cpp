@@ -209,6 +209,11 @@ void Worker::entry_applied(std::uint32_t slot, MediaConnection& connection, io::
     connection.live.last_activity.set(now);
   }
   connection.statistics.set_clock_rate(entry.timing.clock_rate_hz);
+  if (connection.rtp_socket != io::SocketId()) {
+    // A leg such as IuUP may take packets from others than the peer of the description.
+    const bool one_peer = entry.source == SourceCheck::strict && !connection.leg;
+    backend_.set_peer(connection.rtp_socket, one_peer ? entry.remote_rtp : io::SocketAddress());
+  }
   media_.entry_applied(slot, connection, now);
   if (entry.keep_alive_now) {
     media_.send_keep_alive(slot, connection, now);

@@ -86,6 +86,7 @@ void WorkerPool::run(Thread& thread, const conf::Config& config, io::BackendChoi
   place_worker(config.workers, thread.number);
   std::optional<io::BufferPool> pool;
   io::BackendOptions options;
+  options.connect_peers = config.io.connect_peers;
   options.coalescing = {
       static_cast<std::uint32_t>(config.io.coalescing.value_or(conf::kCoalescingMax).count()),
       !config.io.coalescing};

@@ -76,3 +76,53 @@ TEST_CASE("one pass takes one datagram of every ready socket, the next one the r
   node.pass(1s);
   CHECK(node.received.size() == 900);
 }
+
+TEST_CASE("a socket with a peer hears nobody else until it is set free, and sends to others") {
+  contract::PollBench bench;
+  contract::NodeOptions options;
+  options.backend.connect_peers = true;
+  contract::Node node(bench, options);
+  const contract::NodeSocket socket = node.open(contract::loopback());
+  const auto peer = bench.make_far_end(contract::loopback());
+  const auto stranger = bench.make_far_end(contract::loopback());
+  node.backend().set_peer(socket.id, peer->local());
+  stranger->send(socket.local, "stranger");
+  peer->send(socket.local, "peer");
+  REQUIRE(node.run_until_received(1));
+  node.pass(0ns);
+  CHECK(node.payloads(socket.id) == std::vector<std::string>{"peer"});
+  node.send(socket.id, stranger->local(), "to a stranger");
+  node.send(socket.id, peer->local(), "to the peer");
+  node.send(socket.id, stranger->local(), "once more");
+  node.pass(0ns);
+  node.send(socket.id, peer->local(), "alone");
+  node.pass(0ns);
+  CHECK(stranger->receive()->payload == "to a stranger");
+  CHECK(stranger->receive()->payload == "once more");
+  CHECK(peer->receive()->payload == "to the peer");
+  CHECK(peer->receive()->payload == "alone");
+  node.backend().set_peer(socket.id, io::SocketAddress());
+  stranger->send(socket.local, "welcome");
+  REQUIRE(node.run_until_received(2));
+  CHECK(node.payloads(socket.id).back() == "welcome");
+}
+
+TEST_CASE("packets for a peer that is not there are dropped and counted, and the socket lives on") {
+  contract::PollBench bench;
+  contract::NodeOptions options;
+  options.backend.connect_peers = true;
+  contract::Node node(bench, options);
+  const contract::NodeSocket socket = node.open(contract::loopback());
+  auto peer = bench.make_far_end(contract::loopback());
+  const io::SocketAddress address = peer->local();
+  node.backend().set_peer(socket.id, address);
+  peer.reset();
+  for (int packet = 0; packet < 4; ++packet) {
+    node.send(socket.id, address, "lost");
+    node.pass(0ns);
+  }
+  CHECK(node.backend().counters().sent.value() +
+            node.backend().counters().send_unreachable.value() ==
+        4);
+  CHECK(node.backend().counters().receive_errors.value() > 0);
+}
