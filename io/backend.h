@@ -102,7 +102,8 @@ class alignas(kCacheLineBytes) Backend {
 
   /// From now on the socket hears `peer` only (family none: everybody again); sending to others
   /// stays possible. A backend that gains nothing by it does nothing, so what was queued in the
-  /// kernel before, or comes all the same, still has to be checked.
+  /// kernel before, or comes all the same, still has to be checked. Only for sockets that were
+  /// bound to a port of choice: the kernel takes one that it chose away when the peer goes.
   virtual void set_peer(SocketId socket, const SocketAddress& peer) noexcept;
 
   /// Queues a datagram. It leaves with the next pass, in order with all others of its socket. A

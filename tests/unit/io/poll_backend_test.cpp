@@ -82,7 +82,10 @@ TEST_CASE("a socket with a peer hears nobody else until it is set free, and send
   contract::NodeOptions options;
   options.backend.connect_peers = true;
   contract::Node node(bench, options);
-  const contract::NodeSocket socket = node.open(contract::loopback());
+  auto port_finder = bench.make_far_end(contract::loopback());
+  const io::SocketAddress local = port_finder->local();
+  port_finder.reset();
+  const contract::NodeSocket socket = node.open(local);
   const auto peer = bench.make_far_end(contract::loopback());
   const auto stranger = bench.make_far_end(contract::loopback());
   node.backend().set_peer(socket.id, peer->local());
