@@ -4,18 +4,22 @@ from runs import Load
 
 P99_LIMIT_US = 5000
 # A generator that is itself later than this can't say of a gateway that it is late.
-GENERATOR_LATENESS_LIMIT_US = 1000
+GENERATOR_LATENESS_LIMIT_US = 2000
+# Nor one that sends less than it should.
+MISSED_LIMIT = 0.001
 ATTEMPTS = 2
 
 
 def verdict_of(report):
     """`passed`, `overloaded` or `generator` (it could not send that much in time)."""
-    late = ((report.get("generator") or {}).get("lateness_us") or {}).get("p99") or 0
+    generator = report.get("generator") or {}
+    late = (generator.get("lateness_us") or {}).get("p99") or 0
+    missed = generator.get("missed") or 0
+    if missed > MISSED_LIMIT * max(1, report["sent"]) or late > GENERATOR_LATENESS_LIMIT_US:
+        return "generator"
     latency = (report.get("latency_us") or {}).get("p99")
     good = report["lost"] == 0 and latency is not None and latency < P99_LIMIT_US
-    if good and report.get("failed_calls", 0) == 0:
-        return "passed"
-    return "generator" if late > GENERATOR_LATENESS_LIMIT_US else "overloaded"
+    return "passed" if good and report.get("failed_calls", 0) == 0 else "overloaded"
 
 
 def step(bench, variant, calls, seconds):

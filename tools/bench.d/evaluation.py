@@ -60,6 +60,8 @@ def fault_counts(records):
     """Sums over all runs of what must be 0, of mgw and of the others."""
     sums = {"mgw": dict.fromkeys(FAULTS, 0), "others": dict.fromkeys(FAULTS, 0)}
     for record in records:
+        if record["part"] == "netem":
+            continue  # there the network reorders; its records say what the gateway did
         side = "mgw" if record["variant"].startswith("mgw") else "others"
         for fault in FAULTS:
             sums[side][fault] += record["report"].get(fault) or 0
@@ -98,6 +100,19 @@ def memory_per_call(records, name):
     return (large - small) / (many - few)
 
 
+def kernel_memory_per_call(records):
+    """KiB of the kernel's memory for each call, of the run of mgw with the most calls; or None."""
+    runs = [
+        record
+        for record in select(records, part="memory")
+        if record["variant"].startswith("mgw") and record.get("kernel_kib")
+    ]
+    if not runs:
+        return None
+    most = max(runs, key=lambda record: record["calls"])
+    return (most["kernel_kib"]["with"] - most["kernel_kib"]["without"]) / most["calls"]
+
+
 def memory_points(records, name):
     """[(calls, KiB)] of one variant, by calls; the median where a number was measured twice."""
     by_calls = {}
@@ -106,3 +121,11 @@ def memory_points(records, name):
         if size is not None and record["report"].get("calls"):
             by_calls.setdefault(record["calls"], []).append(size)
     return [(calls, figures.median(sizes)) for calls, sizes in sorted(by_calls.items())]
+
+
+def path_faults(records):
+    """What mgw itself lost, reordered and invented over bad networks; None if not measured."""
+    paths = [record["path"] for record in select(records, part="netem")]
+    if not paths:
+        return None
+    return sum(path["lost"] + path["reordered"] + path["invented"] for path in paths)

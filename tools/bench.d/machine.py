@@ -4,6 +4,7 @@ import os
 import pathlib
 import platform
 import subprocess
+import time
 
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 # Fields of a cpu line of /proc/stat that are no work: idle and waiting for a disk.
@@ -12,7 +13,11 @@ STEAL_FIELD = 7
 
 
 def parse_stat(text):
-    """{cpu: (busy, idle, stolen) seconds} of /proc/stat; busy without what was stolen."""
+    """{cpu: (idle, stolen) seconds} of /proc/stat.
+
+    What a core was not idle it was busy: the kernel counts idle time by its clock, but looks at
+    ticks only what it was busy with.
+    """
     times = {}
     for line in text.splitlines():
         name, *fields = line.split()
@@ -20,9 +25,7 @@ def parse_stat(text):
             ticks = [int(field) for field in fields]
             idle = sum(ticks[field] for field in IDLE_FIELDS)
             stolen = ticks[STEAL_FIELD]
-            # Fields 8 and 9 (guests) are in user and nice already.
-            busy = sum(ticks[:8]) - idle - stolen
-            times[int(name[3:])] = tuple(t / TICKS_PER_SECOND for t in (busy, idle, stolen))
+            times[int(name[3:])] = (idle / TICKS_PER_SECOND, stolen / TICKS_PER_SECOND)
     return times
 
 
@@ -65,8 +68,9 @@ class Watch:
         """
         cores = parse_stat(pathlib.Path("/proc/stat").read_text())
         foreign = foreign_time(self.processes, process_times(), self.own)
-        busy = sum(cores[cpu][0] - self.cores[cpu][0] for cpu in cores)
-        stolen = sum(cores[cpu][2] - self.cores[cpu][2] for cpu in cores)
+        idle = sum(cores[cpu][0] - self.cores[cpu][0] for cpu in cores)
+        stolen = sum(cores[cpu][1] - self.cores[cpu][1] for cpu in cores)
+        busy = max(0.0, seconds * len(cores) - idle - stolen)
         return {
             "seconds": seconds,
             "foreign_percent": 100 * foreign / seconds,
@@ -95,6 +99,49 @@ def foreign_time(before, after, own):
 def is_noisy(noise, limit_percent):
     """Whether so much else happened that the figures of the run are not to be believed."""
     return noise["foreign_percent"] + noise["stolen_percent"] > limit_percent
+
+
+def generator_was_held_up(report):
+    """Whether the load generator could not even send all its packets at their instants."""
+    return bool((report.get("generator") or {}).get("missed"))
+
+
+def kernel_kib(text):
+    """Memory of the kernel's own objects, sockets among them, from a text of /proc/meminfo."""
+    for line in text.splitlines():
+        if line.startswith("Slab:"):
+            return int(line.split()[1])
+    return None
+
+
+class ResourceWatch:
+    """The most descriptors that a process had and the kernel's memory then, looked at at times."""
+
+    INTERVAL_S = 0.4
+
+    def __init__(self, pid):
+        self.folder = f"/proc/{pid}/fd"
+        self.at_first = self.most = self.look_now()
+        self.next_look = 0.0
+
+    def look_now(self):
+        """(descriptors, KiB)."""
+        try:
+            count = len(os.listdir(self.folder))
+        except OSError:
+            count = 0
+        return count, kernel_kib(pathlib.Path("/proc/meminfo").read_text())
+
+    def look(self):
+        if time.monotonic() >= self.next_look:
+            self.most = max(self.most, self.look_now())
+            self.next_look = time.monotonic() + self.INTERVAL_S
+
+    def result(self):
+        return {
+            "descriptors": {"without": self.at_first[0], "with": self.most[0]},
+            "kernel_kib": {"without": self.at_first[1], "with": self.most[1]},
+        }
 
 
 def cpu_model():

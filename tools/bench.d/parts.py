@@ -5,9 +5,11 @@ so that a machine that changes its pace hits all of them alike.
 """
 
 import dataclasses
+import resource
 
 import capacity
 import figures
+import netem
 import system_calls
 import starting
 import variants
@@ -66,6 +68,17 @@ SUITES = {
         setup_seconds=3,
     ),
 }
+
+
+# A call has an RTP and an RTCP socket for each of its legs.
+SOCKETS_PER_CALL = 4
+OTHER_DESCRIPTORS = 200
+
+
+def affordable(numbers, descriptor_limit):
+    """The numbers of calls, those cut off for which a process may not have enough descriptors."""
+    most = (descriptor_limit - OTHER_DESCRIPTORS) // SOCKETS_PER_CALL // 100 * 100
+    return sorted({min(number, most) for number in numbers})
 
 
 class Bench:
@@ -157,9 +170,10 @@ class Bench:
             "osmo-mgw": self.suite.peer_memory_calls,
             "rtpengine": self.suite.peer_memory_calls,
         }
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         for variant in self.wanted(names):
-            for calls in names[variant.name]:
-                load = Load(calls, MEMORY_SECONDS, arguments=arguments)
+            for calls in affordable(names[variant.name], limit):
+                load = Load(calls, MEMORY_SECONDS, arguments=arguments, watch_resources=True)
                 self.attempt("memory", variant, load)
 
     def legs(self):
@@ -181,6 +195,7 @@ class Bench:
             self.suite.seconds,
             arguments=(*arguments,),
             settings=settings,
+            watch_resources=True,
         )
 
     def syscalls(self):
@@ -189,5 +204,10 @@ class Bench:
         for variant in self.wanted(names):
             system_calls.count(self, variant)
 
+    def netem(self):
+        """Bad networks: what the gateway itself loses, reorders, adds in latency."""
+        names = ["mgw io_uring 0", "mgw poll 0", "mgw io_uring 1000", "mgw io_uring auto"]
+        netem.measure(self, names, self.suite.seconds)
 
-PARTS = ("cpu", "latency", "load", "syscalls", "setup", "capacity", "memory", "legs")
+
+PARTS = ("cpu", "latency", "load", "syscalls", "setup", "capacity", "memory", "legs", "netem")

@@ -29,7 +29,7 @@ def _range(spread, digits=2):
     return text
 
 
-def _table(header, rows):
+def markdown_table(header, rows):
     lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
     return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)]) + "\n"
 
@@ -48,9 +48,11 @@ def targets_table(records):
         text = _range(value, digits)
         if value and value.get("lower_bound"):
             text = f"at least {text}"
+        if value and value.get("note"):
+            text += f", {value['note']}"
         rows.append([row["what"], text, target, row["floor"] or "-", verdict])
     header = ["Figure", "measured, median (range)", "target", "floor seen", "met"]
-    return _table(header, rows)
+    return markdown_table(header, rows)
 
 
 def gateways_table(records, part, phases):
@@ -83,7 +85,7 @@ def gateways_table(records, part, phases):
         )
     header = ["gateway", "CPU µs/packet", "÷ osmo-mgw", "÷ rtpengine"]
     header += ["p50 µs", "p99 µs", "p99.9 µs", "machine µs/packet", "lost", "faults"]
-    return _table(header, rows) if rows else ""
+    return markdown_table(header, rows) if rows else ""
 
 
 def simple_table(records, part, columns):
@@ -95,7 +97,7 @@ def simple_table(records, part, columns):
             values = evaluation.values(records, path, part=part, variant=name)
             row.append(_range(figures.spread(values), digits))
         rows.append(row)
-    return _table(["gateway", *(column[0] for column in columns)], rows) if rows else ""
+    return markdown_table(["gateway", *(column[0] for column in columns)], rows) if rows else ""
 
 
 def capacity_table(records):
@@ -103,7 +105,7 @@ def capacity_table(records):
     for name, found in evaluation.capacity(records).items():
         at_least = "at least " if found["limited_by"] == "generator" else ""
         rows.append([name, f"{at_least}{found['packets_per_second']:,}", found["limited_by"]])
-    return _table(["gateway", "packets/s", "limited by"], rows) if rows else ""
+    return markdown_table(["gateway", "packets/s", "limited by"], rows) if rows else ""
 
 
 def memory_table(records):
@@ -113,7 +115,7 @@ def memory_table(records):
         listed = ", ".join(f"{calls:,}: {size / 1024:.1f}" for calls, size in points)
         each = evaluation.memory_per_call(records, name)
         rows.append([name, listed, _number(each, 1)])
-    return _table(["gateway", "MiB with so many calls", "KiB per further call"], rows)
+    return markdown_table(["gateway", "MiB with so many calls", "KiB per further call"], rows)
 
 
 def legs_table(records):
@@ -127,7 +129,30 @@ def legs_table(records):
             )
             row.append(_range(figures.spread(values)))
         rows.append(row)
-    return _table(["gateway", *forms], rows)
+    return markdown_table(["gateway", *forms], rows)
+
+
+def netem_table(records):
+    rows = []
+    for record in evaluation.select(records, part="netem"):
+        path, report = record["path"], record["report"]
+        latency = path["latency_us"] or {}
+        rows.append(
+            [
+                record["profile"],
+                record["variant"],
+                f"{report['sent']} / {report['received']}",
+                f"{path['entered']} / {path['left']}",
+                str(path["lost"]),
+                str(path["reordered"]),
+                str(path["invented"]),
+                _number(latency.get("p50"), 0),
+                _number(latency.get("p99"), 0),
+            ]
+        )
+    header = ["network", "gateway", "sent / received by the phones", "entered / left mgw"]
+    header += ["lost by mgw", "reordered", "invented", "p50 µs in mgw", "p99 µs"]
+    return markdown_table(header, rows)
 
 
 SETUP_COLUMNS = [
@@ -170,6 +195,12 @@ def sections(records):
         ),
         ("Memory", "Resident, two-legged calls.", memory_table(records), ["memory"]),
         ("Kinds of leg", f"CPU µs per packet. {spread}", legs_table(records), ["legs"]),
+        (
+            "Bad networks",
+            "Both ways between phones and gateway; counted at the device in front of the gateway.",
+            netem_table(records),
+            [],
+        ),
     ]
     parts = {record["part"] for record in records}
     needs = {
@@ -179,6 +210,7 @@ def sections(records):
         "Call set-ups": "setup",
         "Memory": "memory",
         "Kinds of leg": "legs",
+        "Bad networks": "netem",
         "Packets even": "cpu",
         "Packets random": "latency",
         "Packets bursts": "latency",

@@ -184,22 +184,25 @@ def version_of(setup, kind):
     return (found.group(1) or found.group(2)).rstrip(".,") if found else "unknown"
 
 
-def run_load(setup, arguments, timeout_s):
-    """Runs rtpload; returns (its output, its CPU seconds, its error text, the command)."""
+def run_load(setup, arguments, timeout_s, on_wait=None):
+    """Runs rtpload; returns (its output, its CPU seconds, its error text, the command).
+
+    `on_wait` is called again and again meanwhile.
+    """
     command = [*setup.prefix, str(setup.build / "rtpload"), "--cpu", str(setup.generator_cpu)]
     command += ["--json", "-", *map(str, arguments)]
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, text=True
         )
-        usage = _wait(process, timeout_s)
+        usage = _wait(process, timeout_s, on_wait)
         output.seek(0)
         errors.seek(0)
         cpu_s = usage.ru_utime + usage.ru_stime
         return output.read(), cpu_s, errors.read().strip(), " ".join(command)
 
 
-def _wait(process, timeout_s):
+def _wait(process, timeout_s, on_wait):
     """Waits for a process of ours; what it used."""
     deadline = time.monotonic() + timeout_s
     while True:
@@ -209,4 +212,6 @@ def _wait(process, timeout_s):
             return usage
         if time.monotonic() > deadline:
             process.send_signal(signal.SIGKILL)
+        if on_wait is not None:
+            on_wait()
         time.sleep(0.05)

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <memory>
@@ -61,6 +62,22 @@ GatewayFigures gateway_figures(const ProcessSample& begin, const ProcessSample& 
   return figures;
 }
 
+// What the whole machine did between two samples that are `seconds` apart. What a core was not
+// idle it was busy: time in interrupts is in no process's account.
+MachineFigures machine_figures(const MachineSample& begin, const MachineSample& end, double seconds,
+                               std::uint64_t forwarded) {
+  MachineFigures figures;
+  const double idle = static_cast<double>(end.idle_ns - begin.idle_ns) * 1e-9;
+  const double stolen = static_cast<double>(end.stolen_ns - begin.stolen_ns) * 1e-9;
+  const double busy = std::max(0.0, seconds * end.cores - idle - stolen);
+  figures.busy_percent = 100 * busy / seconds;
+  figures.stolen_percent = 100 * stolen / seconds;
+  if (forwarded > 0) {
+    figures.busy_us_per_packet = busy * 1e6 / static_cast<double>(forwarded);
+  }
+  return figures;
+}
+
 // Measures gateway and generator over the steady phase and shows progress.
 class RunObserver final : public MediaObserver {
  public:
@@ -100,6 +117,9 @@ class RunObserver final : public MediaObserver {
           (end_.own_cpu - begin_.own_cpu) * 1e6 / static_cast<double>(forwarded);
     }
     report.generator->cpu_percent = 100 * (end_.own_cpu - begin_.own_cpu) / wall;
+    if (begin_.machine && end_.machine) {
+      report.machine = machine_figures(*begin_.machine, *end_.machine, wall, forwarded);
+    }
     if (begin_.gateway && end_.gateway) {
       report.gateway = gateway_figures(*begin_.gateway, *end_.gateway, wall);
       if (forwarded > 0) {
@@ -115,11 +135,12 @@ class RunObserver final : public MediaObserver {
     double own_cpu = 0;
     std::uint64_t received = 0;
     std::optional<ProcessSample> gateway;
+    std::optional<MachineSample> machine;
   };
 
   [[nodiscard]] Snapshot take() const {
     Snapshot snapshot{read_clocks().monotonic, own_cpu_seconds(), checker_.counters().received,
-                      std::nullopt};
+                      std::nullopt, sample_machine()};
     if (options_.pid != 0) {
       snapshot.gateway = sample_process(options_.pid);
     }
@@ -153,6 +174,8 @@ void fill_media(Report& report, const MediaRun& run, const MediaChecker& checker
   report.latency = quantiles(checker.latency_ns());
   if (report.generator) {
     report.generator->lateness = quantiles(run.lateness_ns());
+    report.generator->pacing = quantiles(run.pacing_ns());
+    report.generator->missed = totals.missed;
     report.generator->send_refused = totals.send_refused;
   }
 }
@@ -162,8 +185,9 @@ void run_media(const Options& options, MediaSockets& sockets, OsmuxTrunk* trunk,
   MediaOptions media;
   media.codecs = {options.codec, options.answer_codec};
   media.run_seed = run_seed;
-  media.packets_per_stream =
-      static_cast<std::uint32_t>(std::lround(options.seconds * kPacketsPerSecond));
+  media.interval = std::chrono::milliseconds(options.interval_ms);
+  media.packets_per_stream = std::max(
+      1U, static_cast<std::uint32_t>(std::lround(options.seconds * 1000 / options.interval_ms)));
   media.phases = options.phases;
   media.rtcp = options.rtcp;
   media.tick = std::chrono::microseconds(options.tick_us);

@@ -3,13 +3,16 @@
 #include "tools/rtpload/sender_report.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace rtpload {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr io::Duration kPacketInterval = 20ms;
+// A packet that is later than this does not leave: after a pause the streams go on at their next
+// instants, as the phones they stand for would, and not in one burst.
+constexpr io::Duration kMissedAfter = 10ms;
 // Receiving is driven by the clock, not by arrival: the kernel stamps the packets, so latency is
 // measured right although they wait, and the generator does not wake up for each of them.
 constexpr io::Duration kReceiveInterval = 1ms;
@@ -19,12 +22,13 @@ constexpr io::Duration kStartDelay = 5ms;
 constexpr int kVectorsPerTurn = 4;
 // In which the gateway acknowledges the initialisation of all Iu UP legs.
 constexpr io::Duration kInitialisationTime = 300ms;
+constexpr io::Duration kTrialSleep = 1300us;
 constexpr io::Duration kDrainMinimum = 100ms;
 constexpr io::Duration kDrainMaximum = 20s;  // a gateway that is seconds behind still gets its due
-constexpr std::uint32_t kPacketsPerSecond = 50;
 
-std::uint32_t report_rounds(std::uint32_t packets_per_stream) noexcept {
-  return packets_per_stream / (kPacketsPerSecond * kReportIntervalS) + 1;
+std::uint32_t report_rounds(const MediaOptions& options) noexcept {
+  const auto length = options.interval * options.packets_per_stream;
+  return static_cast<std::uint32_t>(length / std::chrono::seconds(kReportIntervalS)) + 1;
 }
 
 }  // namespace
@@ -37,12 +41,14 @@ MediaRun::MediaRun(const MediaOptions& options, MediaSockets& sockets, OsmuxTrun
       checker_(checker),
       observer_(observer),
       schedule_(static_cast<std::uint32_t>(checker.legs().size()), options.packets_per_stream,
-                kPacketInterval, options.phases, options.run_seed),
-      reports_(static_cast<std::uint32_t>(checker.legs().size()),
-               report_rounds(options.packets_per_stream), std::chrono::seconds(kReportIntervalS),
-               PhasePlan::even, options.run_seed),
-      sent_(checker.legs().size(), 0) {
+                options.interval, options.phases, options.run_seed),
+      reports_(static_cast<std::uint32_t>(checker.legs().size()), report_rounds(options),
+               std::chrono::seconds(kReportIntervalS), PhasePlan::even, options.run_seed),
+      sent_(checker.legs().size(), 0),
+      last_lateness_(checker.legs().size()) {
+  schedule_.skip_later_than(kMissedAfter);
   queued_streams_.reserve(MediaSockets::kSendVectorMax);
+  due_packets_.reserve(MediaSockets::kSendVectorMax);
   totals_.streams = static_cast<std::uint32_t>(checker.legs().size());
 }
 
@@ -57,8 +63,9 @@ void MediaRun::discard_pending() noexcept {
 void MediaRun::run() {
   prepare_precise_sleep();
   initialise_legs();
+  try_timers();
   const io::TimePoint start = read_clocks().monotonic + kStartDelay;
-  const io::Duration length = kPacketInterval * options_.packets_per_stream;
+  const io::Duration length = options_.interval * options_.packets_per_stream;
   schedule_.start(start);
   reports_.start(start);
   next_receive_ = start;
@@ -66,9 +73,17 @@ void MediaRun::run() {
   steady_begin_ = start + std::min<io::Duration>(1s, length / 10);
   send_all();
   totals_.sending_time = read_clocks().monotonic - start;
+  totals_.missed = schedule_.missed();
   observer_.on_steady_end();
   drain();
   count_lost();
+}
+
+void MediaRun::try_timers() noexcept {
+  for (std::size_t sleep = 0; sleep < 2 * WakePlan::kSleeps; ++sleep) {
+    const io::TimePoint now = read_clocks().monotonic;
+    rest(now + kTrialSleep, now);
+  }
 }
 
 void MediaRun::initialise_legs() {
@@ -106,9 +121,18 @@ void MediaRun::send_all() {
       next_receive_ = now.monotonic + kReceiveInterval;
       call_observer(now.monotonic);
     } else if (!something_was_due) {
-      sleep_until(
-          std::max(now.monotonic + options_.tick, std::min(schedule_.next_due(), next_receive_)));
+      rest(std::max(now.monotonic + options_.tick, std::min(schedule_.next_due(), next_receive_)),
+           now.monotonic);
     }
+  }
+}
+
+// Sleeps until the time that is wanted, or so long before it as the timers are late.
+void MediaRun::rest(io::TimePoint wanted, io::TimePoint now) noexcept {
+  const io::TimePoint end = wake_plan_.sleep_end(wanted, now);
+  if (end > now) {
+    sleep_until(end);
+    wake_plan_.on_woken(now, end, read_clocks().monotonic);
   }
 }
 
@@ -127,17 +151,34 @@ void MediaRun::call_observer(io::TimePoint now) {
 bool MediaRun::send_due(const ClockReading& now) noexcept {
   DuePacket due;
   queued_streams_.clear();
-  bool any = false;
-  while (!sockets_.send_vector_full() && schedule_.take_due(now.monotonic, due)) {
-    any = true;
+  due_packets_.clear();
+  while (due_packets_.size() < MediaSockets::kSendVectorMax &&
+         schedule_.take_due(now.monotonic, due)) {
     send_one(due, now);
     lateness_ns_.add(static_cast<std::uint64_t>((now.monotonic - due.due).count()));
+    due_packets_.push_back(due);
   }
   count_sent();
   if (trunk_ != nullptr) {
     trunk_->flush_due(now.monotonic);
   }
-  return any;
+  if (due_packets_.empty()) {
+    return false;
+  }
+  const io::TimePoint left = read_clocks().monotonic;
+  for (const DuePacket& packet : due_packets_) {
+    note_pacing(packet, left);
+  }
+  return true;
+}
+
+void MediaRun::note_pacing(const DuePacket& due, io::TimePoint now) noexcept {
+  const io::Duration lateness = now - due.due;
+  if (due.sequence > 0) {
+    const io::Duration difference = lateness - last_lateness_[due.stream];
+    pacing_ns_.add(static_cast<std::uint64_t>(std::abs(difference.count())));
+  }
+  last_lateness_[due.stream] = lateness;
 }
 
 void MediaRun::send_one(const DuePacket& due, const ClockReading& now) noexcept {
@@ -233,11 +274,12 @@ void MediaRun::drain() {
 }
 
 void MediaRun::count_lost() noexcept {
+  const auto per_second = static_cast<std::uint32_t>(1s / options_.interval);
   for (std::uint32_t stream = 0; stream < totals_.streams; ++stream) {
     const StreamChecker& arrived = checker_.stream(stream);
     totals_.lost += sent_[stream] - std::min(sent_[stream], arrived.received());
-    const bool is_silent = sent_[stream] > kPacketsPerSecond &&
-                           arrived.next_expected() + kPacketsPerSecond <= sent_[stream];
+    const bool is_silent =
+        sent_[stream] > per_second && arrived.next_expected() + per_second <= sent_[stream];
     totals_.silent_streams += is_silent ? 1U : 0U;
   }
 }

@@ -20,6 +20,7 @@ struct MediaOptions {
   std::array<Codec, 2> codecs;  ///< of the first and the second leg of each call
   std::uint32_t run_seed = 0;
   std::uint32_t packets_per_stream = 0;
+  io::Duration interval = std::chrono::milliseconds(20);  ///< between two packets of a stream
   PhasePlan phases = PhasePlan::even;
   bool rtcp = false;  ///< also send sender reports
   /// Shortest sleep: packets that come due meanwhile leave together, which costs less than with
@@ -33,6 +34,7 @@ struct MediaOptions {
 struct MediaTotals {
   std::uint64_t sent = 0;          ///< packets that the kernel took
   std::uint64_t send_refused = 0;  ///< packets that it did not take
+  std::uint64_t missed = 0;        ///< instants that were over before the generator could send
   std::uint64_t rtcp_sent = 0;
   std::uint64_t rtcp_received = 0;
   std::uint64_t lost = 0;  ///< sent, but not arrived whole at the right leg; known after the drain
@@ -74,15 +76,22 @@ class MediaRun {
   /// How long after its instant each packet was handed to the kernel, ns: the generator's own
   /// lateness.
   [[nodiscard]] const Histogram& lateness_ns() const noexcept { return lateness_ns_; }
+  /// By how much the time between two packets of a stream differed from the time between their
+  /// instants, ns, either way.
+  [[nodiscard]] const Histogram& pacing_ns() const noexcept { return pacing_ns_; }
 
  private:
   /// Has the gateway work with the Iu UP legs, if there are any.
   void initialise_legs();
+  /// Sees what the timers are like before it matters.
+  void try_timers() noexcept;
   void send_all();
   void drain();
   [[nodiscard]] bool send_due(const ClockReading& now) noexcept;
   void send_one(const DuePacket& due, const ClockReading& now) noexcept;
   void send_due_reports(const ClockReading& now) noexcept;
+  void note_pacing(const DuePacket& due, io::TimePoint now) noexcept;
+  void rest(io::TimePoint wanted, io::TimePoint now) noexcept;
   void count_sent() noexcept;
   void receive_all() noexcept;
   void call_observer(io::TimePoint now);
@@ -96,9 +105,13 @@ class MediaRun {
   PacingSchedule schedule_;
   PacingSchedule reports_;
   std::vector<std::uint32_t> sent_;            // by stream
+  std::vector<io::Duration> last_lateness_;    // by stream
   std::vector<std::uint32_t> queued_streams_;  // of the send vector
+  std::vector<DuePacket> due_packets_;         // of one turn
   MediaTotals totals_;
+  WakePlan wake_plan_;
   Histogram lateness_ns_;
+  Histogram pacing_ns_;
   io::TimePoint next_receive_{};
   io::TimePoint next_second_{};
   io::TimePoint steady_begin_{};

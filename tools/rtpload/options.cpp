@@ -75,6 +75,10 @@ void add_media_options(CLI::App& app, Options& options, Texts& texts) {
          "--tick-us", options.tick_us,
          "Send together what comes due within so long (default 0: each packet at its instant)")
       ->check(CLI::Range(0U, 10'000U));
+  app.add_option("--interval-ms", options.interval_ms,
+                 "Time between two packets of a stream (default 20); a longer one keeps many calls "
+                 "alive at little cost")
+      ->check(CLI::Range(5U, 60'000U));
   app.add_flag("--rtcp", options.rtcp, "Also send RTCP sender reports every 5 s");
   app.add_option("--drain-ms", options.drain_ms,
                  "How long nothing must arrive until missing packets are given up")

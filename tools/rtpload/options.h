@@ -53,6 +53,7 @@ struct Options {
   bool progress = false;
   std::uint32_t tick_us =
       0;  ///< shortest sleep between two vectors; 0 = every packet at its own instant
+  std::uint32_t interval_ms = 20;  ///< between two packets of a stream
   std::uint32_t drain_ms = 500;
   std::uint32_t mgcp_timeout_s = 20;
   std::string play_file;
@@ -64,8 +65,6 @@ inline constexpr std::uint32_t kSocketsPerLegMax = 1024;
 /// So many pairs serve all legs above that: enough that no socket's buffer holds more than some ms
 /// of packets.
 inline constexpr std::uint32_t kSharedSockets = 64;
-/// Packets per second and stream.
-inline constexpr std::uint32_t kPacketsPerSecond = 50;
 
 /// Reads the command line. An exit status instead of options if the run is over: after --help, or
 /// after an error that was printed.

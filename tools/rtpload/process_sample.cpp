@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
@@ -82,6 +83,31 @@ std::optional<std::uint64_t> parse_status_field(std::string_view text,
     text.remove_prefix(std::min(text.size(), line.size() + 1));
   }
   return std::nullopt;
+}
+
+std::optional<MachineSample> parse_machine_stat(std::string_view text) {
+  const std::uint64_t tick_ns = 1'000'000'000U / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+  MachineSample sample;
+  std::istringstream lines{std::string(text)};
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    std::string name;
+    std::array<std::uint64_t, 8> ticks{};  // user nice system idle iowait irq softirq steal
+    fields >> name;
+    for (std::uint64_t& value : ticks) {
+      fields >> value;
+    }
+    if (name.size() > 3 && name.compare(0, 3, "cpu") == 0 && fields) {
+      ++sample.cores;
+      sample.idle_ns += (ticks[3] + ticks[4]) * tick_ns;
+      sample.stolen_ns += ticks[7] * tick_ns;
+    }
+  }
+  return sample.cores > 0 ? std::optional(sample) : std::nullopt;
+}
+
+std::optional<MachineSample> sample_machine() {
+  return parse_machine_stat(read_file("/proc/stat"));
 }
 
 std::optional<ProcessSample> sample_process(pid_t pid) {

@@ -18,6 +18,19 @@ struct ProcessSample {
   std::uint32_t threads = 0;
 };
 
+/// All cores of the machine at one instant: sums since it started.
+struct MachineSample {
+  std::uint64_t idle_ns = 0;    ///< nothing to do, or waiting for a disk
+  std::uint64_t stolen_ns = 0;  ///< the hypervisor gave the core to others
+  std::uint32_t cores = 0;
+};
+
+/// Reads /proc/stat; empty if it can't be read. Steps of 10 ms; the kernel counts idle time by its
+/// clock, and not by looking at ticks what happens to run.
+[[nodiscard]] std::optional<MachineSample> sample_machine();
+/// The lines "cpu0", "cpu1", ... of a text of /proc/stat (proc(5)); empty without any.
+[[nodiscard]] std::optional<MachineSample> parse_machine_stat(std::string_view text);
+
 /// Reads /proc/PID; empty if there is no such process or it can't be read.
 [[nodiscard]] std::optional<ProcessSample> sample_process(pid_t pid);
 

@@ -10,8 +10,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A generator that is later than a whole packet interval no longer sends what it claims to.
-constexpr double kLateUs = 20'000;
+// What the distances of a stream's packets may differ from 20 ms at p99.9.
+constexpr double kPacingUs = 500;
 
 template <typename Value>
 Json or_null(const std::optional<Value>& value) {
@@ -80,7 +80,18 @@ Json generator_json(const std::optional<GeneratorFigures>& generator) {
   return {{"cpu_percent", generator->cpu_percent},
           {"cpu_us_per_packet", or_null(generator->cpu_us_per_packet)},
           {"lateness_us", quantiles_json(generator->lateness)},
+          {"pacing_us", quantiles_json(generator->pacing)},
+          {"missed", generator->missed},
           {"send_refused", generator->send_refused}};
+}
+
+Json machine_json(const std::optional<MachineFigures>& machine) {
+  if (!machine) {
+    return nullptr;
+  }
+  return {{"busy_percent", machine->busy_percent},
+          {"stolen_percent", machine->stolen_percent},
+          {"busy_us_per_packet", or_null(machine->busy_us_per_packet)}};
 }
 
 void append_transactions(std::string& out, std::string_view name,
@@ -152,6 +163,11 @@ void append_processes(std::string& out, const Report& report) {
     }
     fmt::format_to(to, ", packets refused by the kernel {}\n", generator.send_refused);
     append_quantiles(out, "  lateness", report.generator->lateness);
+    append_quantiles(out, "  pacing +-", report.generator->pacing);
+    if (generator.missed > 0) {
+      fmt::format_to(to, "  {:<12} {} instants were over before it could send\n", "  missed",
+                     generator.missed);
+    }
   }
 }
 
@@ -181,11 +197,16 @@ std::vector<std::string> faults(const Report& report, double max_loss) {
 
 std::vector<std::string> warnings(const Report& report) {
   std::vector<std::string> found;
-  if (report.generator && report.generator->lateness &&
-      report.generator->lateness->p99_us > kLateUs) {
+  if (report.generator && report.generator->missed > 0) {
+    found.push_back(
+        fmt::format("{} packets were not sent: the generator did not run at their instants",
+                    report.generator->missed));
+  }
+  if (report.generator && report.generator->pacing &&
+      report.generator->pacing->p999_us > kPacingUs) {
     found.push_back(fmt::format(
-        "the generator was up to {:.0f} ms late: this machine could not send that much in time",
-        report.generator->lateness->max_us / 1000));
+        "the generator's own distances were wrong by {:.2f} ms at p99.9, more than 0.5 ms",
+        report.generator->pacing->p999_us / 1000));
   }
   if (report.generator && report.generator->send_refused > 0) {
     found.push_back(
@@ -222,6 +243,7 @@ std::string to_json(const Report& report, double max_loss) {
             {"rtcp", {{"sent", report.rtcp_sent}, {"received", report.rtcp_received}}},
             {"gateway_counts", counts_json(report.gateway_counts)},
             {"generator", generator_json(report.generator)},
+            {"machine", machine_json(report.machine)},
             {"errors", report.errors},
             {"interrupted", report.interrupted},
             {"warnings", warnings(report)},

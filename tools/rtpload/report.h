@@ -40,6 +40,16 @@ struct GeneratorFigures {
       cpu_us_per_packet;              ///< of those that came back; sending and receiving together
   std::optional<Quantiles> lateness;  ///< of sending
   std::uint64_t send_refused = 0;     ///< packets that the kernel did not take: not counted as sent
+  /// How much the distance of two packets of a stream differed from what it should have been.
+  std::optional<Quantiles> pacing;
+  std::uint64_t missed = 0;  ///< packets that were not sent since their instant was over
+};
+
+/// The whole machine over the steady media phase, gateway, generator and all others together.
+struct MachineFigures {
+  double busy_percent = 0;                   ///< of one core
+  double stolen_percent = 0;                 ///< of one core: what the hypervisor gave to others
+  std::optional<double> busy_us_per_packet;  ///< absent if nothing was forwarded
 };
 
 /// What the gateway says in its P: lines, summed over all connections.
@@ -81,6 +91,7 @@ struct Report {
   std::optional<GatewayFigures> gateway;
   std::optional<GatewayCounts> gateway_counts;
   std::optional<GeneratorFigures> generator;
+  std::optional<MachineFigures> machine;
   std::map<std::string, std::uint64_t> errors;
   bool interrupted = false;
 };

@@ -34,6 +34,9 @@ TEST_CASE("rtpload's contract options are understood") {
   CHECK(options.codec.name == "AMR-5.90");
   CHECK(options.pid == 17);
   CHECK(options.max_loss == 0.01);
+  CHECK(options.interval_ms == 20);
+  CHECK(std::get<rtpload::Options>(load({"--self", "--interval-ms", "1000"})).interval_ms == 1000);
+  CHECK(std::get<int>(load({"--self", "--interval-ms", "0"})) == 2);
   CHECK(std::get<rtpload::Options>(load({"--self"})).mode == rtpload::RunMode::self);
   CHECK(std::get<rtpload::Options>(load({"--self"})).codec.name == "GSM-EFR");
 }

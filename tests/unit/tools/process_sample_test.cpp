@@ -34,6 +34,20 @@ TEST_CASE("a field of a status file is found by its whole name") {
   CHECK_FALSE(parse_status_field("", "VmRSS").has_value());
 }
 
+TEST_CASE("a machine's idle and stolen time are sums over its cores, without the line of all") {
+  using rtpload::parse_machine_stat;
+  const auto sample = parse_machine_stat(
+      "cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 1 2 3 400 50 6 7 8 0 0\ncpu1 1 2 3 100 0 6 7 1 0 0\n"
+      "intr 77 1 2\nctxt 5\n");
+  REQUIRE(sample.has_value());
+  CHECK(sample->cores == 2);
+  CHECK(sample->idle_ns == 5'500'000'000U);
+  CHECK(sample->stolen_ns == 90'000'000U);
+  CHECK_FALSE(parse_machine_stat("").has_value());
+  CHECK_FALSE(parse_machine_stat("cpu0 1 2\n").has_value());
+  CHECK(rtpload::sample_machine()->cores >= 1);
+}
+
 TEST_CASE("a running process has threads and memory, one that is not there has no sample") {
   const auto sample = rtpload::sample_process(::getpid());
   REQUIRE(sample.has_value());

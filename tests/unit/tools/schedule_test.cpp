@@ -82,6 +82,126 @@ TEST_CASE("nothing leaves early, and what is due leaves in order however late") 
   CHECK_FALSE(schedule.finished());
 }
 
+TEST_CASE("after a stop the streams go on at their next instants, what was missed is counted") {
+  PacingSchedule schedule(400, 500, 20ms, PhasePlan::even, 0);
+  schedule.start(kStart);
+  schedule.skip_later_than(10ms);
+  std::vector<DuePacket> before = take_all(schedule, kStart + 1s - 1ns);
+  // The first turn comes a second late: only what is due within the limit leaves.
+  CHECK(before.size() == 200);
+  CHECK(schedule.missed() == 50 * 400 - 200);
+  // On time nothing is missed, every stream sends each 20 ms.
+  std::map<std::uint32_t, io::TimePoint> last;
+  for (int turn = 0; turn < 2000; ++turn) {
+    const io::TimePoint now = kStart + 1s + turn * 50us;
+    for (const DuePacket& due : take_all(schedule, now)) {
+      CHECK(due.due == now);
+      if (last.count(due.stream) != 0) {
+        CHECK(due.due - last[due.stream] == 20ms);
+      }
+      last[due.stream] = due.due;
+    }
+  }
+  CHECK(last.size() == 400);
+  CHECK(schedule.missed() == 50 * 400 - 200);
+  // Stopped for longer than the run: it is over, and every instant was taken or missed.
+  CHECK(take_all(schedule, kStart + 1h).empty());
+  CHECK(schedule.finished());
+  CHECK(schedule.next_due() == io::kNever);
+  CHECK(schedule.missed() + 200 + 2000 == 500 * 400);
+}
+
+TEST_CASE("the packets of a stream are numbered without gaps, whatever was missed between them") {
+  PacingSchedule schedule(2, 100, 20ms, PhasePlan::even, 0);
+  schedule.start(kStart);
+  schedule.skip_later_than(10ms);
+  std::map<std::uint32_t, std::uint32_t> next;
+  for (const io::Duration at : {0ms, 10ms, 500ms, 510ms, 1210ms, 1220ms}) {
+    for (const DuePacket& due : take_all(schedule, kStart + at)) {
+      CHECK(due.sequence == next[due.stream]++);
+    }
+  }
+  CHECK(next[0] == schedule.taken(0));
+  CHECK(next[0] + next[1] == 8);
+}
+
+namespace {
+
+// Sleeps until the first tick at or after `end`, as a kernel without high-resolution timers does.
+io::TimePoint tick_after(io::TimePoint end, io::Duration tick) {
+  const io::Duration over = end.time_since_epoch() % tick;
+  return over == io::Duration{} ? end : end + (tick - over);
+}
+
+// One stream's instants for so many seconds, kept by sleeping; the p99.9 of the deviation.
+io::Duration deviation(io::Duration tick, io::Duration oversleep, int seconds, int streams) {
+  WakePlan plan;
+  Histogram late;
+  io::TimePoint now = kStart;
+  for (std::size_t sleep = 0; sleep < 2 * WakePlan::kSleeps; ++sleep) {
+    const io::TimePoint end = plan.sleep_end(now + 1300us, now);
+    const io::TimePoint woke = std::max(now, tick_after(end, tick) + oversleep);
+    if (end > now) {
+      plan.on_woken(now, end, woke);
+    }
+    now = std::max(now + 1300us, woke);
+  }
+  PacingSchedule schedule(static_cast<std::uint32_t>(streams),
+                          static_cast<std::uint32_t>(seconds) * 50, 20ms, PhasePlan::even, 0);
+  schedule.start(now + 1234567ns);
+  DuePacket due;
+  while (!schedule.finished()) {
+    while (schedule.take_due(now, due)) {
+      late.add(static_cast<std::uint64_t>((now - due.due).count()));
+    }
+    const io::TimePoint end = plan.sleep_end(schedule.next_due(), now);
+    if (schedule.finished() || end <= now) {
+      now += 2us;  // awake
+      continue;
+    }
+    const io::TimePoint woke = std::max(now, tick_after(end, tick) + oversleep);
+    plan.on_woken(now, end, woke);
+    now = woke;
+  }
+  return io::Duration(static_cast<std::int64_t>(late.quantile(0.999)));
+}
+
+}  // namespace
+
+TEST_CASE("with precise timers the generator sleeps until its instants, with coarse ones shorter") {
+  CHECK(deviation(1ns, 50us, 20, 10) <= 52us);
+  for (const io::Duration tick : {1ms, 4ms}) {
+    for (const int streams : {1, 10, 400}) {
+      CAPTURE(tick.count());
+      CAPTURE(streams);
+      CHECK(deviation(tick, 30us, 30, streams) < 500us);
+    }
+  }
+}
+
+TEST_CASE("single late wake-ups are no coarse timers, and timers that get precise are noticed") {
+  WakePlan plan;
+  io::TimePoint now = kStart;
+  for (int sleep = 0; sleep < 320; ++sleep) {
+    const io::TimePoint end = plan.sleep_end(now + 1ms, now);
+    CHECK(end == now + 1ms);
+    plan.on_woken(now, end, end + (sleep % 3 == 0 ? 5ms : 50us));
+    now = end + 5ms;
+  }
+  for (int sleep = 0; sleep < 64; ++sleep) {
+    const io::TimePoint end = plan.sleep_end(now + 8ms, now);
+    plan.on_woken(now, end, end + 2ms);
+    now += 10ms;
+  }
+  CHECK(plan.sleep_end(now + 8ms, now) <= now + 6ms);
+  CHECK(plan.sleep_end(now + 8ms, now) > now + 4ms);
+  // Awake all the time, since there is always something due sooner; then one sleep that is precise.
+  now += WakePlan::kProbeInterval + 1s;
+  CHECK(plan.sleep_end(now + 1ms, now) == now + 1ms);
+  plan.on_woken(now, now + 1ms, now + 1ms + 60us);
+  CHECK(plan.sleep_end(now + 8ms, now) == now + 8ms);
+}
+
 TEST_CASE("phase plans have names") {
   CHECK(find_phase_plan("even") == PhasePlan::even);
   CHECK(find_phase_plan("random") == PhasePlan::random);
