@@ -2,6 +2,7 @@
 """What tools/bench does once all is built: the same load through several gateways, side by side."""
 
 import argparse
+import dataclasses
 import datetime
 import json
 import os
@@ -15,6 +16,7 @@ import parts
 import report
 import runs
 import starting
+import suites
 import variants
 
 EXIT_REFUSED = 3
@@ -26,7 +28,7 @@ ROOT = HERE.parent.parent
 def command_line():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=pathlib.Path, required=True)
-    parser.add_argument("--suite", choices=list(parts.SUITES), default="quick")
+    parser.add_argument("--suite", choices=list(suites.SUITES), default="quick")
     parser.add_argument("--only", default=",".join(parts.PARTS))
     parser.add_argument("--variants", default="")
     parser.add_argument("--peers", default="osmo-mgw,rtpengine")
@@ -64,11 +66,12 @@ def chosen(arguments, setup):
 def chosen_suite(arguments):
     changes = {}
     if arguments.seconds:
-        changes["seconds"] = arguments.seconds
+        changes["seconds"] = changes["more_seconds"] = arguments.seconds
     if arguments.rounds:
         changes["rounds"] = arguments.rounds
         changes["more_rounds"] = min(arguments.rounds, 2)
-    return parts.dataclasses.replace(parts.SUITES[arguments.suite], **changes)
+        changes["setup_rounds"] = min(arguments.rounds, 3)
+    return dataclasses.replace(suites.SUITES[arguments.suite], **changes)
 
 
 def raise_descriptor_limit():

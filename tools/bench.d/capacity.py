@@ -36,7 +36,7 @@ def step(bench, variant, calls, seconds):
 
 def climb(bench, gateways, suite):
     """All gateways climb together, step by step, until each has failed; then between the steps."""
-    seconds = min(suite.seconds, 3)
+    seconds = suite.more_seconds
     passed = {variant.name: 0 for variant in gateways}
     failed = {}
     for calls in suite.ladder:

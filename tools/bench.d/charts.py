@@ -4,7 +4,8 @@ import evaluation
 import figures
 import svg
 
-MS = 1000
+# How they are called in a report of rtpload, and for people.
+QUANTILES = {"p50": "p50", "p99": "p99", "p999": "p99.9", "max": "highest"}
 
 
 def _median(records, path, **wanted):
@@ -32,30 +33,27 @@ def latency_chart(records, part, phases):
     series = {}
     for name in evaluation.names_in(records, part=part, phases=phases):
         points = []
-        for position, key in ((50, "p50"), (99, "p99"), (99.9, "p999"), (100, "max")):
+        for place, key in enumerate(QUANTILES):
             value = _median(
                 records, f"report.latency_us.{key}", part=part, phases=phases, variant=name
             )
             if value:
-                points.append((nines(position), value))
+                points.append((place, value))
         series[name] = points
     title = f"Latency through the gateway, {phases} arrivals"
-    x_label = "quantile: 1 = p50, 2 = p99, 3 = p99.9, 4 = highest"
-    return svg.line_chart(title, x_label, "µs", series, log_y=True)
-
-
-def nines(percent):
-    """The position of a quantile on an axis that has room for the last ones."""
-    return {50: 1, 99: 2, 99.9: 3, 100: 4}[percent]
+    names = dict(enumerate(QUANTILES.values()))
+    return svg.line_chart(title, "quantile of all packets", "µs", series, log_y=True, x_names=names)
 
 
 def load_chart(records):
     series = {}
     for name in evaluation.names_in(records, part="load"):
-        calls = sorted({r["calls"] for r in evaluation.select(records, part="load", variant=name)})
+        # The reference load is one more number of calls.
+        chosen = evaluation.select(records, part="load", variant=name)
+        chosen += evaluation.select(records, part="cpu", variant=name)
         points = [
-            (number, _median(records, evaluation.CPU, part="load", variant=name, calls=number))
-            for number in calls
+            (number, _median(chosen, evaluation.CPU, calls=number))
+            for number in sorted({record["calls"] for record in chosen})
         ]
         series[name] = [point for point in points if point[1] is not None]
     return svg.line_chart(

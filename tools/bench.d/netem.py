@@ -89,9 +89,9 @@ def tell(bench, record):
     )
 
 
-def measure(bench, names, seconds):
-    """All networks with the first of the variants, some of them with the others."""
-    for index, variant in enumerate(bench.wanted(names)):
-        for profile in PROFILES if index == 0 else SHOWN_FOR_ALL:
-            if not run(bench, variant, profile, seconds, 0):
+def measure(bench, gateways, suite):
+    """All networks with the first of the gateways, some of them with the others."""
+    for index, variant in enumerate(gateways):
+        for profile in suite.networks or PROFILES if index == 0 else SHOWN_FOR_ALL:
+            if not run(bench, variant, profile, suite.more_seconds, 0):
                 return

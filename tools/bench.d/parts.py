@@ -4,7 +4,6 @@ Within a part every round runs each variant once, in an order that is rotated fr
 so that a machine that changes its pace hits all of them alike.
 """
 
-import dataclasses
 import resource
 
 import capacity
@@ -29,47 +28,6 @@ LOAD_FORMS = {
 OSMO_MGW_FORMS = ("plain", "AMR aligned ↔ efficient")
 
 
-@dataclasses.dataclass(frozen=True)
-class Suite:
-    """How much is measured."""
-
-    seconds: float  # of a run
-    rounds: int  # of the reference load
-    more_rounds: int  # of the other parts
-    load_calls: tuple
-    ladder: tuple
-    refinements: int
-    memory_calls: tuple
-    peer_memory_calls: tuple
-    setup_seconds: float
-
-
-SUITES = {
-    "quick": Suite(
-        seconds=2,
-        rounds=2,
-        more_rounds=1,
-        load_calls=(50, 200),
-        ladder=(400, 800, 1600),
-        refinements=0,
-        memory_calls=(100, 10_000),
-        peer_memory_calls=(100, 500),
-        setup_seconds=1.5,
-    ),
-    "full": Suite(
-        seconds=4,
-        rounds=5,
-        more_rounds=2,
-        load_calls=(10, 25, 50, 100, 200, 400),
-        ladder=(400, 700, 1000, 1400, 1800, 2200, 2600, 3000, 3500, 4000),
-        refinements=2,
-        memory_calls=(100, 1000, 4000, 10_000),
-        peer_memory_calls=(100, 500, 1000),
-        setup_seconds=3,
-    ),
-}
-
-
 # A call has an RTP and an RTCP socket for each of its legs.
 SOCKETS_PER_CALL = 4
 OTHER_DESCRIPTORS = 200
@@ -91,9 +49,11 @@ class Bench:
         self.calls = calls
         self.problems = []
 
-    def wanted(self, names):
-        names = [name for name in names if name in {v.name for v in self.available}]
-        return variants.named(names)
+    def wanted(self, part):
+        """The variants of a part that can be run here."""
+        available = {variant.name for variant in self.available}
+        names = [name for name in self.suite.names[part] if name in available]
+        return [variant for name in names for variant in variants.named([name])]
 
     def attempt(self, *arguments, **keywords):
         """One run; what prevents it is remembered, so that one gateway can't end the benchmark."""
@@ -113,75 +73,62 @@ class Bench:
         self.runner.say(problem)
         self.problems.append(problem)
 
-    def in_rounds(self, part, names, rounds, load, **marks):
+    def in_rounds(self, part, rounds, load, **marks):
         for number in range(rounds):
-            for variant in figures.rotated(self.wanted(names), number):
+            for variant in figures.rotated(self.wanted(part), number):
                 self.attempt(part, variant, load, number, **marks)
 
     def cpu(self):
         """The reference load: all variants, evenly spread phases."""
-        names = [variant.name for variant in variants.ALL]
-        self.in_rounds("cpu", names, self.suite.rounds, self.reference_load())
-
-    def reference_load(self, phases="even"):
-        return Load(self.calls, self.suite.seconds, phases)
+        self.in_rounds("cpu", self.suite.rounds, Load(self.calls, self.suite.seconds))
 
     def latency(self):
         """The other arrival patterns, for CPU and latency."""
-        names = [variant.name for variant in variants.ALL if variant.kind != "none"]
         for phases in ("random", "bursts"):
-            self.in_rounds("latency", names, self.suite.more_rounds, self.reference_load(phases))
+            load = Load(self.calls, self.suite.more_seconds, phases)
+            self.in_rounds("latency", self.suite.more_rounds, load)
 
     def load(self):
         """CPU per packet against the number of calls."""
-        names = [*variants.MAIN, "mgw io_uring auto", "mgw kernel tc"]
         for number in range(self.suite.more_rounds):
             for calls in self.suite.load_calls:
-                for variant in figures.rotated(self.wanted(names), number):
-                    self.attempt("load", variant, Load(calls, self.suite.seconds), number)
+                for variant in figures.rotated(self.wanted("load"), number):
+                    load = Load(calls, self.suite.more_seconds)
+                    self.attempt("load", variant, load, number)
 
     def setup(self):
         """Calls set up and taken down, with others up meanwhile."""
         arguments = ("--setup-only", "--in-flight", IN_FLIGHT, "--hold", HELD_CALLS)
-        # Ports of ended calls rest for a while: there must be enough for the fastest gateway.
-        settings = ("rtp.port-quarantine-ms=100", f"endpoints.count={HELD_CALLS + 2 * IN_FLIGHT}")
         load = Load(
             IN_FLIGHT,
-            self.suite.setup_seconds,
+            self.suite.more_seconds,
             arguments=arguments,
-            settings=settings,
+            # Ports of ended calls rest for a while: there are enough for the fastest gateway.
+            settings=("rtp.port-quarantine-ms=100",),
             room=HELD_CALLS + 2 * IN_FLIGHT,
         )
-        names = ["osmo-mgw", "mgw poll 0", "mgw io_uring 0", "mgw io_uring 1000"]
-        self.in_rounds("setup", names, max(2, self.suite.more_rounds), load)
+        self.in_rounds("setup", self.suite.setup_rounds, load)
 
     def capacity(self):
         """The most that a core carries without loss and with little latency."""
-        names = [*variants.MAIN, "mgw io_uring auto", "mgw kernel tc"]
-        capacity.climb(self, self.wanted(names), self.suite)
+        capacity.climb(self, self.wanted("capacity"), self.suite)
 
     def memory(self):
         """Resident memory with so many calls, each of which carries some packets."""
         # A packet per call and second is enough to touch all that a call has.
         arguments = ("--interval-ms", 1000, "--drain-ms", 200)
-        names = {
-            "mgw poll 0": self.suite.memory_calls,
-            "mgw io_uring 0": self.suite.memory_calls,
-            "osmo-mgw": self.suite.peer_memory_calls,
-            "rtpengine": self.suite.peer_memory_calls,
-        }
         limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        for variant in self.wanted(names):
-            for calls in affordable(names[variant.name], limit):
+        for variant in self.wanted("memory"):
+            numbers = self.suite.memory_calls if variant.is_mgw else self.suite.peer_memory_calls
+            for calls in affordable(numbers, limit):
                 load = Load(calls, MEMORY_SECONDS, arguments=arguments, watch_resources=True)
                 self.attempt("memory", variant, load)
 
     def legs(self):
         """What a leg costs that is no plain RTP."""
-        names = ["osmo-mgw", "mgw poll 0", "mgw io_uring 0", "mgw io_uring auto"]
         for number in range(self.suite.more_rounds):
             for form, arguments in LOAD_FORMS.items():
-                for variant in figures.rotated(self.wanted(names), number):
+                for variant in figures.rotated(self.wanted("legs"), number):
                     if variant.is_mgw or form in OSMO_MGW_FORMS:
                         load = self.form_load(form, arguments)
                         self.attempt("legs", variant, load, number, form=form)
@@ -192,22 +139,20 @@ class Bench:
             settings = ("osmux.mode=on", f"osmux.port={starting.gateways.free_udp_port()}")
         return Load(
             self.calls,
-            self.suite.seconds,
-            arguments=(*arguments,),
+            self.suite.more_seconds,
+            arguments=arguments,
             settings=settings,
             watch_resources=True,
         )
 
     def syscalls(self):
         """System calls per forwarded packet, counted by the kernel during the reference load."""
-        names = [variant.name for variant in variants.ALL if variant.kind != "none"]
-        for variant in self.wanted(names):
+        for variant in self.wanted("syscalls"):
             system_calls.count(self, variant)
 
     def netem(self):
         """Bad networks: what the gateway itself loses, reorders, adds in latency."""
-        names = ["mgw io_uring 0", "mgw poll 0", "mgw io_uring 1000", "mgw io_uring auto"]
-        netem.measure(self, names, self.suite.seconds)
+        netem.measure(self, self.wanted("netem"), self.suite)
 
 
 PARTS = ("cpu", "latency", "load", "syscalls", "setup", "capacity", "memory", "legs", "netem")

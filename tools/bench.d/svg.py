@@ -5,7 +5,8 @@ import math
 
 WIDTH, HEIGHT = 760, 420
 LEFT, RIGHT, TOP, BOTTOM = 70, 190, 44, 56
-BAR_HEIGHT, BAR_LEFT, BAR_RIGHT = 24, 190, 110
+BAR_HEIGHT, BAR_LEFT, BAR_RIGHT = 24, 150, 110
+CHARACTER_WIDTH = 7
 COLOURS = (
     "#1b6ca8",
     "#d1495b",
@@ -30,10 +31,10 @@ def _text(x, y, text, anchor="start", extra=""):
     )
 
 
-def _line(x1, y1, x2, y2, colour="#ddd"):
+def _line(x1, y1, x2, y2, colour="#ddd", width=1):
     return (
         f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" '
-        f'stroke="{colour}" stroke-width="1"/>'
+        f'stroke="{colour}" stroke-width="{width}"/>'
     )
 
 
@@ -98,8 +99,11 @@ def _frame(width, height, body):
     )
 
 
-def line_chart(title, x_label, y_label, series, log_x=False, log_y=False):
-    """A chart of {name: [(x, y)]}, as the text of an SVG file; empty series are left out."""
+def line_chart(title, x_label, y_label, series, log_x=False, log_y=False, x_names=None):
+    """A chart of {name: [(x, y)]}, as the text of an SVG file; empty series are left out.
+
+    x_names: {x: name}, where the axis has places instead of numbers.
+    """
     series = {name: sorted(points) for name, points in series.items() if points}
     if not series:
         return _frame(WIDTH, 60, [_text(20, 35, f"{title}: nothing was measured")])
@@ -110,9 +114,9 @@ def line_chart(title, x_label, y_label, series, log_x=False, log_y=False):
     for tick in y.ticks:
         body.append(_line(LEFT, y.at(tick), WIDTH - RIGHT, y.at(tick)))
         body.append(_text(LEFT - 6, y.at(tick) + 4, number(tick), "end"))
-    for tick in x.ticks:
+    for tick, name in (x_names or {tick: number(tick) for tick in x.ticks}).items():
         body.append(_line(x.at(tick), TOP, x.at(tick), HEIGHT - BOTTOM, "#eee"))
-        body.append(_text(x.at(tick), HEIGHT - BOTTOM + 18, number(tick), "middle"))
+        body.append(_text(x.at(tick), HEIGHT - BOTTOM + 18, name, "middle"))
     body.append(_text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 14, x_label, "middle"))
     middle = (TOP + HEIGHT - BOTTOM) / 2
     turned = f'transform="rotate(-90 18 {middle:.1f})"'
@@ -126,7 +130,7 @@ def line_chart(title, x_label, y_label, series, log_x=False, log_y=False):
             for px, py in line
         ]
         legend = TOP + 10 + 20 * index
-        body.append(_line(WIDTH - RIGHT + 14, legend, WIDTH - RIGHT + 34, legend, colour))
+        body.append(_line(WIDTH - RIGHT + 14, legend, WIDTH - RIGHT + 34, legend, colour, 3))
         body.append(_text(WIDTH - RIGHT + 40, legend + 4, name))
     return _frame(WIDTH, HEIGHT, body)
 
@@ -137,21 +141,22 @@ def bar_chart(title, unit, bars):
     height = TOP + len(bars) * BAR_HEIGHT + BOTTOM
     if not bars:
         return _frame(WIDTH, 60, [_text(20, 35, f"{title}: nothing was measured")])
-    scale = _Scale([max(0, bar[1]) for bar in bars], BAR_LEFT, WIDTH - BAR_RIGHT, False, True)
+    left = max(BAR_LEFT, CHARACTER_WIDTH * max(len(bar[0]) for bar in bars) + 20)
+    scale = _Scale([max(0, bar[1]) for bar in bars], left, WIDTH - BAR_RIGHT, False, True)
     bottom = TOP + len(bars) * BAR_HEIGHT
     body = [_text(20, 22, title, extra='font-weight="bold"')]
     for tick in scale.ticks:
         body.append(_line(scale.at(tick), TOP, scale.at(tick), bottom))
         body.append(_text(scale.at(tick), bottom + 18, number(tick), "middle"))
-    body.append(_text((BAR_LEFT + WIDTH - BAR_RIGHT) / 2, bottom + 40, unit, "middle"))
+    body.append(_text((left + WIDTH - BAR_RIGHT) / 2, bottom + 40, unit, "middle"))
     for index, (name, value, beside) in enumerate(bars):
         top = TOP + index * BAR_HEIGHT
         length = scale.at(max(0, value)) - scale.at(0)
         colour = COLOURS[0] if name.startswith("mgw") else COLOURS[1]
-        body.append(_text(BAR_LEFT - 8, top + 16, name, "end"))
+        body.append(_text(left - 8, top + 16, name, "end"))
         body.append(
-            f'<rect x="{BAR_LEFT}" y="{top + 4}" width="{max(length, 1):.1f}" '
+            f'<rect x="{left}" y="{top + 4}" width="{max(length, 1):.1f}" '
             f'height="{BAR_HEIGHT - 8}" fill="{colour}"/>'
         )
-        body.append(_text(BAR_LEFT + max(length, 1) + 6, top + 16, beside))
+        body.append(_text(left + max(length, 1) + 6, top + 16, beside))
     return _frame(WIDTH, height, body)

@@ -41,16 +41,6 @@ KERNEL = [
 ]
 ALL = [OSMO_MGW, RTPENGINE, *MGW, *KERNEL, DIRECT]
 
-# Those that go through the parts with many runs each.
-MAIN = (
-    "osmo-mgw",
-    "rtpengine",
-    "mgw poll 0",
-    "mgw poll 1000",
-    "mgw io_uring 0",
-    "mgw io_uring 1000",
-)
-
 
 def named(names):
     """The variants of these names, in the order of ALL. KeyError for a name that is none."""

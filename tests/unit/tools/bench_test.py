@@ -21,6 +21,7 @@ import ng_adapter
 import parts
 import report
 import sizing
+import suites
 import svg
 import system_calls
 import targets
@@ -287,6 +288,21 @@ class Evaluation(unittest.TestCase):
         text = "1234,,raw_syscalls:sys_enter,1500,100.00,,\n"
         self.assertEqual(system_calls.parse_count(text), 1234)
         self.assertIsNone(system_calls.parse_count("<not supported>,,raw_syscalls:sys_enter"))
+
+    def test_every_suite_names_variants_that_exist_for_every_part(self):
+        for suite in suites.SUITES.values():
+            self.assertEqual(set(suite.names), set(parts.PARTS))
+            for names in suite.names.values():
+                self.assertEqual(len(variants.named(names)), len(names))
+        ratios = {
+            "osmo-mgw",
+            "rtpengine",
+            "mgw poll 0",
+            "mgw io_uring 0",
+            "mgw kernel tc",
+            "direct",
+        }
+        self.assertLessEqual(ratios, set(suites.QUICK.names["cpu"]))
 
     def test_variants_are_found_by_name(self):
         self.assertEqual([v.name for v in variants.named(["rtpengine", "osmo-mgw"])][0], "osmo-mgw")
