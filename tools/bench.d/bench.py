@@ -8,13 +8,16 @@ import json
 import os
 import pathlib
 import resource
+import shutil
 import sys
+import tempfile
 
 import evaluation
 import machine
 import parts
 import report
 import runs
+import sizing
 import starting
 import suites
 import variants
@@ -37,7 +40,9 @@ def command_line():
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--scheduling", choices=["ordinary", "fifo"], default="ordinary")
     parser.add_argument("--noise-limit", type=float, default=5)
-    parser.add_argument("--attempts", type=int, default=4)
+    parser.add_argument("--attempts", type=int, default=5)
+    parser.add_argument("--keep-going", action="store_true")
+    parser.add_argument("--sizing", type=pathlib.Path)
     parser.add_argument("--output", type=pathlib.Path)
     parser.add_argument("--render", type=pathlib.Path)
     arguments = parser.parse_args()
@@ -86,21 +91,33 @@ def raise_descriptor_limit():
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def measure(arguments):
+def copies_of(build, folder):
+    """The programs as they are now, whatever is built while they are measured."""
+    for program in ("mgw", "rtpload"):
+        shutil.copy2(build / program, folder)
+    return pathlib.Path(folder)
+
+
+def measure(arguments, programs):
     """Runs the wanted parts; returns the result as it is written to the JSON file."""
     prefix, scheduling = starting.scheduling_prefix(arguments.scheduling)
     log = str(arguments.build / "bench-gateways.log")
-    setup = starting.Setup(arguments.build.resolve(), prefix=prefix, log=log)
+    setup = starting.Setup(programs, prefix=prefix, log=log)
     os.sched_setaffinity(0, {setup.generator_cpu})
     raise_descriptor_limit()
     available, skipped = chosen(arguments, setup)
     for entry in skipped:
         runs.say(f"without {entry['variant']}: {entry['reason']}")
-    runner = runs.Runner(setup, arguments.noise_limit, arguments.attempts, runs.say)
+    runner = runs.Runner(
+        setup, arguments.noise_limit, arguments.attempts, runs.say, arguments.keep_going
+    )
     bench = parts.Bench(runner, chosen_suite(arguments), available, arguments.calls)
     begin = datetime.datetime.now(datetime.timezone.utc)
-    for part in arguments.only.split(","):
-        getattr(bench, part)()
+    try:
+        for part in arguments.only.split(","):
+            getattr(bench, part)()
+    except runs.TooNoisy:
+        runs.say("the machine is too noisy: ended here")
     noisy = sum(record["noisy"] for record in runner.records)
     return {
         "name": arguments.output.name if arguments.output else "",
@@ -145,7 +162,11 @@ def main():
     if arguments.render:
         result = json.loads(arguments.render.read_text())
         return finish(result, arguments.output or arguments.render.parent)
-    return finish(measure(arguments), arguments.output)
+    with tempfile.TemporaryDirectory(prefix="mgw-bench-") as folder:
+        result = measure(arguments, copies_of(arguments.build, folder))
+    if arguments.sizing:
+        arguments.sizing.write_text(sizing.fill(arguments.sizing.read_text(), result))
+    return finish(result, arguments.output)
 
 
 if __name__ == "__main__":

@@ -83,6 +83,8 @@ def capacity(records):
         beyond = [record for record in failed if record["calls"] > calls]
         kinds = {record["verdict"] for record in beyond}
         limited_by = "gateway" if "overloaded" in kinds else "generator"
+        if calls == 0 and limited_by == "generator":
+            continue  # nothing was found out
         result[name] = {
             "calls": calls,
             "packets_per_second": calls * 100,

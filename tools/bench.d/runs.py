@@ -39,11 +39,16 @@ class RunFailed(Exception):
     """A gateway did not start, or the load generator could not do its work."""
 
 
+class TooNoisy(Exception):
+    """A run was disturbed as often as it was tried."""
+
+
 class Runner:
     """Carries runs out and keeps their records."""
 
-    def __init__(self, setup, noise_limit_percent, attempts, say):
+    def __init__(self, setup, noise_limit_percent, attempts, say, keep_going=False):
         self.setup = setup
+        self.keep_going = keep_going
         self.noise_limit_percent = noise_limit_percent
         self.attempts = attempts
         self.say = say
@@ -53,6 +58,7 @@ class Runner:
     def run(self, part, variant, load, round_number=0, **marks):
         """Runs until nobody disturbs, at most `attempts` times; returns the record of the last.
 
+        Raises TooNoisy after that, unless it is to keep going.
         `marks` are kept in the record, for the evaluation.
         """
         record = None
@@ -69,6 +75,8 @@ class Runner:
         record = {**described, **record}
         self.records.append(record)
         self._tell(record)
+        if record["noisy"] and not self.keep_going:
+            raise TooNoisy
         return record
 
     def is_noisy(self, part, record):

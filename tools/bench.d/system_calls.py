@@ -10,7 +10,6 @@ from runs import Load
 BEGIN_MS = 2000
 WINDOW_MS = 1500
 RUN_SECONDS = 4
-PACKETS_PER_CALL_AND_SECOND = 100
 COUNTED = re.compile(r"^(\d+),[^,]*,raw_syscalls:sys_enter", re.MULTILINE)
 
 
@@ -34,11 +33,10 @@ def count(bench, variant):
     if not shutil.which("perf"):
         bench.note("syscalls: perf is not installed")
         return
-    calls = 200
     counters = []
     bench.runner.on_start = lambda pid: counters.append(start_counter(pid))
     try:
-        record = bench.attempt("syscalls", variant, Load(calls, RUN_SECONDS))
+        record = bench.attempt("syscalls", variant, Load(bench.calls, RUN_SECONDS))
     finally:
         bench.runner.on_start = None
     texts = [counter.communicate()[1].decode(errors="replace") for counter in counters]
@@ -48,7 +46,10 @@ def count(bench, variant):
     if counted is None:
         bench.note(f"syscalls, {variant.name}: {texts[-1].strip()[:200]}")
         return
-    packets = calls * PACKETS_PER_CALL_AND_SECOND * WINDOW_MS / 1000
+    report = record["report"]
+    packets = report["received"] / max(report["seconds"], 0.001) * WINDOW_MS / 1000
+    if packets == 0:
+        return
     record["system_calls"] = {
         "counted": counted,
         "window_ms": WINDOW_MS,

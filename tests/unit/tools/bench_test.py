@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """The benchmark's own arithmetic, encodings and drawings. No load, no gateway."""
 
+import dataclasses
 import json
 import pathlib
 import random
 import re
 import sys
 import unittest
+import unittest.mock
 import xml.etree.ElementTree
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tools" / "bench.d"))
@@ -20,6 +22,7 @@ import machine
 import ng_adapter
 import parts
 import report
+import runs
 import sizing
 import suites
 import svg
@@ -173,6 +176,36 @@ class Machine(unittest.TestCase):
         self.assertFalse(machine.generator_was_held_up({"generator": None}))
 
 
+class Noise(unittest.TestCase):
+    """A runner whose runs are made up."""
+
+    def runner(self, foreign, **options):
+        noise = [{"foreign_percent": percent, "stolen_percent": 0} for percent in foreign]
+        runner = runs.Runner(None, 5, 3, lambda _: None, **options)
+        runner._once = lambda *_: {"report": {"lost": 0}, "noise": noise.pop(0)}
+        return runner
+
+    def run_once(self, runner, part="cpu"):
+        with unittest.mock.patch("time.sleep"):
+            return runner.run(part, variants.OSMO_MGW, runs.Load(200, 1))
+
+    def test_a_disturbed_run_is_repeated(self):
+        record = self.run_once(self.runner([50, 8, 1]))
+        self.assertEqual((record["attempts"], record["noisy"]), (3, False))
+
+    def test_one_that_stays_disturbed_ends_the_benchmark_and_is_kept(self):
+        runner = self.runner([50, 50, 50])
+        with self.assertRaises(runs.TooNoisy):
+            self.run_once(runner)
+        self.assertTrue(runner.records[0]["noisy"])
+        record = self.run_once(self.runner([9, 9, 9], keep_going=True))
+        self.assertTrue(record["noisy"])
+
+    def test_memory_does_not_depend_on_others(self):
+        record = self.run_once(self.runner([90]), "memory")
+        self.assertFalse(record["noisy"])
+
+
 def record(part, variant, number, cost, **more):
     """A record as a run leaves it."""
     gateway = {"cpu_us_per_packet": cost, "rss_kib": more.pop("rss_kib", 9000)}
@@ -279,6 +312,26 @@ class Evaluation(unittest.TestCase):
         self.assertEqual(capacity.verdict_of({**good, "lost": 1}), "overloaded")
         self.assertEqual(capacity.verdict_of({**good, "latency_us": {"p99": 5000}}), "overloaded")
         self.assertEqual(capacity.verdict_of({**good, "generator": {"missed": 2}}), "generator")
+
+    def test_the_ladder_ends_between_what_was_carried_and_what_was_not(self):
+        limits = {"osmo-mgw": 900, "rtpengine": 5000}
+        tried = []
+
+        class Bench:
+            def attempt(self, part, variant, load, number):
+                tried.append((variant.name, load.calls))
+                lost = int(load.calls > limits[variant.name])
+                made = record(part, variant.name, number, 1, calls=load.calls)
+                made["report"].update(lost=lost, sent=1000)
+                return made
+
+        suite = dataclasses.replace(suites.FULL, ladder=(500, 1000, 1500), refinements=2)
+        capacity.climb(Bench(), variants.named(["osmo-mgw", "rtpengine"]), suite)
+        ours = [calls for name, calls in tried if name == "osmo-mgw"]
+        # Each failure is tried twice; after 1000 it goes between what is known.
+        self.assertEqual(ours, [500, 1000, 1000, 750, 875])
+        self.assertEqual([c for n, c in tried if n == "rtpengine"], [500, 1000, 1500])
+        self.assertEqual(tried[:2], [("osmo-mgw", 500), ("rtpengine", 500)])
 
     def test_descriptors_bound_the_number_of_calls(self):
         self.assertEqual(parts.affordable((100, 4000, 10_000), 20_000), [100, 4000, 4900])
