@@ -361,6 +361,8 @@ def check_manual(system, manual):
             system.run(
                 "mgwctl crcx -e rtpbridge/1@mgw -c 7 --codec GSM -r 127.0.0.1:40000 " "-m sendrecv"
             )
+        if heading != seen and seen == "Find one-way audio":
+            system.run("mgwctl dlcx -e rtpbridge/1@mgw")
         if heading != seen and seen == "Replace osmo-mgw":
             system.run("rm /etc/default/mgw; systemctl restart mgw")
         seen = heading
