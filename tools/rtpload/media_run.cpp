@@ -10,8 +10,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A packet that is later than this does not leave: after a pause the streams go on at their next
-// instants, as the phones they stand for would, and not in one burst.
+// After a pause longer than this the streams go on at their next instants, as the phones they stand
+// for would, and not in one burst.
 constexpr io::Duration kMissedAfter = 10ms;
 // Receiving is driven by the clock, not by arrival: the kernel stamps the packets, so latency is
 // measured right although they wait, and the generator does not wake up for each of them.

@@ -72,11 +72,11 @@ void PacingSchedule::skip_missed(io::TimePoint now) noexcept {
     return;
   }
   // Whole rounds at once: a process may have been stopped for hours.
-  const auto whole = static_cast<std::uint64_t>((now - *limit_ - next_due()) / period_);
+  const auto whole = static_cast<std::uint64_t>((now - next_due()) / period_);
   const auto rounds = static_cast<std::uint32_t>(std::min<std::uint64_t>(whole, rounds_ - round_));
   missed_ += std::uint64_t{rounds} * slots_.size();
   round_ += rounds;
-  while (!finished() && next_due() < now - *limit_) {
+  while (!finished() && next_due() < now) {
     ++missed_;
     next_slot();
   }

@@ -39,9 +39,10 @@ class PacingSchedule {
 
   /// Sets the instant of the first packet with phase 0.
   void start(io::TimePoint start) noexcept { start_ = start; }
-  /// From now on an instant that is further back than this when it is asked for is missed: it gets
-  /// no packet, and the stream goes on at its next instant. Without a limit every packet leaves,
-  /// however late, so that after a pause all that was due comes in one burst.
+  /// From now on, when an instant is found to be further back than this, it and all others that
+  /// are over by then are missed: they get no packet, and each stream goes on at its next instant.
+  /// Without a limit every packet leaves, however late, so that after a pause all that was due
+  /// comes in one burst.
   void skip_later_than(io::Duration limit) noexcept { limit_ = limit; }
   /// When the next packet is due; io::kNever after the last instant.
   [[nodiscard]] io::TimePoint next_due() const noexcept;
