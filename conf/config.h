@@ -349,7 +349,7 @@ struct E1Options {
   friend bool operator==(const E1Options&, const E1Options&) = default;
 };
 
-/// Section `metrics`: the Prometheus exporter, http://BIND:PORT/metrics.
+/// Section `metrics`: the Prometheus exporter, http://BIND:PORT/metrics, and the status page.
 struct MetricsOptions {
   bool enabled = true;
   /// Numeric address to bind to, IPv4 or IPv6.
@@ -357,6 +357,15 @@ struct MetricsOptions {
   /// TCP port, 0..65535; 0 = no exporter, as with `enabled` = false.
   std::uint16_t port = 9747;
   friend bool operator==(const MetricsOptions&, const MetricsOptions&) = default;
+};
+
+/// Section `records`: a record of each call when it has ended.
+struct RecordOptions {
+  /// File to which records are appended, one JSON object a line; empty = none.
+  std::string file;
+  /// Each record is a line of the log, too.
+  bool log = false;
+  friend bool operator==(const RecordOptions&, const RecordOptions&) = default;
 };
 
 /// The whole configuration; a default-constructed one is what an empty file gives.
@@ -372,6 +381,7 @@ struct Config {
   OsmuxOptions osmux;
   E1Options e1;
   MetricsOptions metrics;
+  RecordOptions records;
   VtyOptions vty;
   CtrlOptions ctrl;
   StatsOptions stats;

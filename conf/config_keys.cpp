@@ -39,7 +39,11 @@ constexpr Section kSections[] = {
     {"e1",
      "E1 trunks: the endpoints ds/e1-TRUNK/s-TIMESLOT/suRATE-OFFSET, one for each sub-slot. Their "
      "other options are those of the virtual endpoints."},
-    {"metrics", "The Prometheus exporter, http://BIND:PORT/metrics."},
+    {"metrics",
+     "The Prometheus exporter, http://BIND:PORT/metrics, and the status page http://BIND:PORT/. "
+     "The "
+     "page shows call identifiers and addresses of all calls: keep it to those who may see them."},
+    {"records", "A record of each call when it has ended: its legs, how they sounded, and why."},
     {"vty", "The command line for people, over telnet."},
     {"ctrl", "The control interface for programs (IPA framing)."},
     {"stats", "Reports of the counters to statsd servers and to the log."},
@@ -316,6 +320,12 @@ constexpr Setting kGateway[] = {
                                                   "Address to listen on."),
     number<&Config::metrics, &MetricsOptions::port>("metrics.port", "", 0, 65535,
                                                     "TCP port; 0 is no exporter."),
+    text<&Config::records, &RecordOptions::file>(
+        "records.file", kOptionalPath,
+        "File to which records are appended, one JSON object a line; SIGHUP opens it anew. \"\" is "
+        "none."),
+    toggle<&Config::records, &RecordOptions::log>("records.log",
+                                                  "Each record is a line of the log, too."),
     toggle<&Config::vty, &VtyOptions::enabled>("vty.enabled", "Whether there is a VTY."),
     text<&Config::vty, &VtyOptions::bind>(
         "vty.bind", kAddress,

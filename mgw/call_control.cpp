@@ -425,13 +425,7 @@ void CallControl::on_media_event(std::uint32_t worker, MediaEvent&& event) {
   if (pending_.contains(endpoint->find(id)->last_command)) {
     return;  // an MDCX crossed with the timeout and begins a new time limit
   }
-  log_connection(LogLevel::notice, LogCategory::rtp, number, id, "connection timed out");
-  std::vector<std::unique_ptr<MediaCommand>> commands(workers_.size());
-  commands[worker] = std::make_unique<MediaCommand>();
-  Pending pending;
-  remove_connection(number, id, *commands[worker], pending);
-  submit_removals(std::move(commands), std::move(pending));
-  flush();
+  give_up(number, id);
 }
 
 void CallControl::finish(Pending& pending) {

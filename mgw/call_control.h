@@ -10,6 +10,7 @@
 #include "io/time.h"
 #include "mgcp/parser.h"
 #include "mgcp/transaction_cache.h"
+#include "mgw/call_recorder.h"
 #include "mgw/command_outcome.h"
 #include "mgw/control_counters.h"
 #include "mgw/e1_channel.h"
@@ -60,6 +61,7 @@ struct CallControlParts {
   AgentSender& agents;
   RandomSource& random;
   TapRegistry& taps;
+  CallRecorder* recorder = nullptr;  ///< null: calls are not recorded
 };
 
 /// The options of the virtual trunk, then those of each E1 trunk in the order of its configuration.
@@ -277,6 +279,8 @@ class CallControl {
   /// connection installs, then what became of a command.
   void register_installs(std::uint32_t worker, std::uint32_t number, const MediaCommand& command);
   void register_done(std::uint32_t worker, const MediaCommand& command);
+  /// Tells the recorder of a connection that is being removed.
+  void record_removal(std::uint32_t number, const Connection& connection);
   static void write_ok(std::string& out, mgcp::TransactionId transaction_id);
   [[nodiscard]] std::string describe(const Endpoint& endpoint, const Connection& connection) const;
   [[nodiscard]] std::uint32_t new_connection_id(Endpoint& endpoint);
@@ -293,6 +297,8 @@ class CallControl {
   void remove_connection(std::uint32_t number, std::uint32_t id, MediaCommand& command,
                          Pending& pending);
   void remove_all(std::uint32_t number, MediaCommand& command, Pending& pending);
+  /// Removes a connection that has had neither media nor commands for too long.
+  void give_up(std::uint32_t number, std::uint32_t id);
   /// Tells the worker of all connections of `endpoint`: their entries, and their legs where the
   /// kind has become another.
   void append_updates(Endpoint& endpoint, MediaCommand& command) const;
@@ -374,7 +380,7 @@ class CallControl {
   };
 
   CallControlParts parts_;
-  std::vector<conf::TrunkOptions> trunk_options_;  ///< by Endpoint::trunk
+  std::vector<conf::TrunkOptions> trunk_options_;    ///< by Endpoint::trunk
   std::optional<io::SocketAddress> notified_agent_;  ///< heard even if it may give no commands
   mgcp::TransactionCache cache_;
   Trunks trunks_;
@@ -387,6 +393,7 @@ class CallControl {
   std::uint64_t next_ticket_ = 1;
   std::string answer_;  // scratch space, keeps its capacity
   Subject subject_;
+  EndReason end_reason_ = EndReason::deleted;  ///< of connections that are removed now
   ResponseHandler response_handler_;
   ControlCounters counters_;
 };

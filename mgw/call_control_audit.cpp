@@ -161,6 +161,7 @@ void CallControl::rsip(const mgcp::CommandLine& line, const mgcp::EndpointName& 
   Pending pending;
   write_ok(pending.text, reply.key.transaction_id);
   pending.reply = std::move(reply);
+  const EndReasonScope reason(end_reason_, EndReason::restarted);
   remove_calls(*trunks_.resolve(name), std::nullopt, std::move(pending));
 }
 

@@ -298,6 +298,7 @@ void CallControl::make_way(std::uint32_t number, const mgcp::Request& request) {
   std::vector<std::unique_ptr<MediaCommand>> commands(workers_.size());
   MediaCommand& command = *(commands[endpoint.worker] = std::make_unique<MediaCommand>());
   Pending pending;
+  const EndReasonScope reason(end_reason_, EndReason::replaced);
   if (leaving.size() == endpoint.connections.size()) {
     remove_all(number, command, pending);
   } else {
@@ -321,6 +322,7 @@ void CallControl::add_connection(std::uint32_t number, const mgcp::Request& requ
   const std::uint32_t worker = endpoint.worker;
   endpoint.ignore_call_id = endpoint.ignore_call_id || request.ignore_call_id;
   connection->slot = take_slot(worker);
+  connection->created = parts_.clock.now();
   workers_[worker].owners[connection->slot] = {number, connection->id};
   negotiate(endpoint, *connection, pending);
   Connection& added = *endpoint.connections.emplace_back(std::move(connection));
@@ -391,6 +393,7 @@ void CallControl::detach_connection(std::uint32_t number, std::uint32_t id, Medi
   const Connection* connection = endpoint.find(id);
   MGW_ASSERT(connection != nullptr);
   log_connection(LogLevel::info, LogCategory::lmgcp, number, id, "connection deleted");
+  record_removal(number, *connection);
   command.removals.push_back(connection->slot);
   workers_[endpoint.worker].owners[connection->slot] = {0, 0};
   pending.remains.push_back({endpoint.worker, connection->slot, connection->ports,
@@ -411,6 +414,18 @@ void CallControl::remove_connection(std::uint32_t number, std::uint32_t id, Medi
   } else {
     append_updates(endpoint, command);
   }
+}
+
+void CallControl::give_up(std::uint32_t number, std::uint32_t id) {
+  log_connection(LogLevel::notice, LogCategory::rtp, number, id, "connection timed out");
+  const std::uint32_t worker = trunks_.find(number)->worker;
+  std::vector<std::unique_ptr<MediaCommand>> commands(workers_.size());
+  commands[worker] = std::make_unique<MediaCommand>();
+  Pending pending;
+  const EndReasonScope reason(end_reason_, EndReason::timed_out);
+  remove_connection(number, id, *commands[worker], pending);
+  submit_removals(std::move(commands), std::move(pending));
+  flush();
 }
 
 void CallControl::remove_all(std::uint32_t number, MediaCommand& command, Pending& pending) {

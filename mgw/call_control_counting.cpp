@@ -57,7 +57,20 @@ void CallControl::register_done(std::uint32_t worker, const MediaCommand& comman
     return;
   }
   for (const std::uint32_t slot : command.removals) {
+    if (parts_.recorder != nullptr) {
+      // The worker has handed it back: `command` owns it.
+      const MediaConnection* media = registry_.find(worker, slot);
+      parts_.recorder->leg_counted(worker, slot,
+                                   media != nullptr ? media->counters() : ConnectionCounters());
+    }
     registry_.remove(worker, slot);
+  }
+}
+
+void CallControl::record_removal(std::uint32_t number, const Connection& connection) {
+  if (parts_.recorder != nullptr) {
+    parts_.recorder->leg_removed(number, endpoint_name(number), *trunks_.find(number), connection,
+                                 end_reason_);
   }
 }
 

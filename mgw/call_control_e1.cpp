@@ -226,6 +226,7 @@ void CallControl::follow_codec(Endpoint& endpoint) {
 void CallControl::release_endpoint(std::uint32_t number, MediaCommand* command, Pending& pending) {
   Endpoint& endpoint = *trunks_.find(number);
   if (endpoint.line_side != nullptr && command != nullptr) {
+    record_removal(number, *endpoint.line_side);
     const std::uint32_t slot = endpoint.line_side->slot;
     command->removals.push_back(slot);
     workers_[endpoint.worker].owners[slot] = {0, 0};
@@ -234,6 +235,9 @@ void CallControl::release_endpoint(std::uint32_t number, MediaCommand* command, 
   endpoint.line_side.reset();
   --workers_[endpoint.worker].endpoints;
   trunks_.release(number);
+  if (parts_.recorder != nullptr) {
+    parts_.recorder->call_ended(number);
+  }
 }
 
 }  // namespace mgw

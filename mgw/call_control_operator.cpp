@@ -33,11 +33,13 @@ void CallControl::reconfigured() {
 }
 
 void CallControl::free_endpoint(std::uint32_t number) {
+  const EndReasonScope reason(end_reason_, EndReason::by_operator);
   remove_calls({number, number}, std::nullopt, Pending());
   flush();
 }
 
 void CallControl::free_all_endpoints() {
+  const EndReasonScope reason(end_reason_, EndReason::drain_deadline);
   remove_calls({1, std::numeric_limits<std::uint32_t>::max()}, std::nullopt, Pending());
   flush();
 }

@@ -4,6 +4,7 @@
 // all.
 
 #include "io/socket_address.h"
+#include "io/time.h"
 #include "mgcp/message.h"
 #include "mgw/drop_cause.h"
 #include "mgw/e1_channel.h"
@@ -62,6 +63,7 @@ struct Connection {
   PortPool* ports = nullptr;    ///< where the pair came from
   TapSet taps;                  ///< who is sent copies
   std::optional<OsmuxCircuit> osmux;
+  io::TimePoint created{};         ///< when its CRCX came; not known = 0
   std::uint64_t last_command = 0;  ///< ticket of the last MDCX; it may still be under way
 
   /// Where RTP is sent; family none or port 0 when nothing is to be sent.

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <random>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 namespace mgw {
@@ -22,6 +23,9 @@ using io::LogLevel;
 /// Descriptors that RTP sockets leave free: sessions of the VTY and CTRL, scrapes, log files,
 /// captures.
 constexpr std::uint32_t kReservedDescriptors = 128;
+
+/// How long the end of the gateway may be held up by records of the calls that end with it.
+constexpr std::chrono::milliseconds kLastSampleTime{500};
 
 /// FileDescriptorName= of the MGCP socket that a service manager may pass.
 constexpr std::string_view kMgcpSocketName = "mgcp";
@@ -115,8 +119,9 @@ Gateway::Gateway(const conf::Config& config, ProgramFacts facts)
   }
   taps_ = std::make_unique<TapRegistry>(config_, workers_->workers(), unix_offset);
   taps_->start();
-  control_ = std::make_unique<CallControl>(
-      CallControlParts{config_, clock_, sockets_, *workers_, front_, *random_, *taps_});
+  start_records();
+  control_ = std::make_unique<CallControl>(CallControlParts{
+      config_, clock_, sockets_, *workers_, front_, *random_, *taps_, recorder_.get()});
   notifier_ = std::make_unique<RestartNotifier>(config_, front_,
                                                 random_->next() % mgcp::kTransactionIdMax + 1);
   drain_ = std::make_unique<DrainControl>(*control_, *notifier_, clock_);
@@ -124,7 +129,7 @@ Gateway::Gateway(const conf::Config& config, ProgramFacts facts)
                                mgcp::ResponseCode code) {
     notifier_->on_response(agent, transaction_id, code, clock_.now());
   });
-  start_metrics(*selection);
+  start_status(*selection);
   open_operator_front(backend);
   open_front();
   if (facts_.service_manager != nullptr) {
@@ -134,7 +139,8 @@ Gateway::Gateway(const conf::Config& config, ProgramFacts facts)
 
 Gateway::~Gateway() {
   front_.close_streams();
-  metrics_.reset();  // the workers' counters go with them
+  record_open_calls();
+  status_.reset();  // the workers' counters go with them
   workers_->stop();
 }
 
@@ -187,29 +193,77 @@ tl::expected<void, std::string> Gateway::on_reconfigured() {
   return {};
 }
 
-void Gateway::start_metrics(const io::BackendSelection& selection) {
+void Gateway::start_status(const io::BackendSelection& selection) {
+  const std::string_view backend =
+      selection.choice == io::BackendChoice::io_uring ? "io_uring" : "poll";
+  sampler_ = std::make_unique<CallSampler>(CallSamplerParts{
+      *control_, *workers_, clock_, board_, workers_->views(),
+      GatewayFacts{facts_.version, backend, selection.fallback_reason, workers_->workers()},
+      [this] { return states(); }});
   if (!config_.metrics.enabled || config_.metrics.port == 0) {
     return;
   }
-  MetricsSources sources;
-  sources.control = &control_->counters();
-  sources.workers = workers_->views();
-  sources.backend = selection.choice == io::BackendChoice::io_uring ? "io_uring" : "poll";
-  sources.fallback_reason = selection.fallback_reason;
+  MetricsSources metrics;
+  metrics.control = &control_->counters();
+  metrics.workers = workers_->views();
+  metrics.samples = &sampler_->counters();
+  metrics.records = records_.get();
+  metrics.backend = backend;
+  metrics.fallback_reason = selection.fallback_reason;
   const io::SocketAddress address = configured(config_.metrics.bind, config_.metrics.port);
-  auto exporter = MetricsExporter::start(address, std::move(sources));
-  if (exporter) {
-    metrics_ = std::move(*exporter);
-    io::log(LogLevel::notice, LogCategory::lstats, "metrics at http://{}/metrics", address.text());
+  auto server = StatusServer::start(address, {std::move(metrics), board_, clock_});
+  if (server) {
+    status_ = std::move(*server);
+    io::log(LogLevel::notice, LogCategory::lstats,
+            "status page at http://{}/, metrics at http://{}/metrics", address.text(),
+            address.text());
   } else {
     io::log(LogLevel::error, LogCategory::lstats, "no metrics: {} can't be bound ({})",
-            address.text(), exporter.error());
+            address.text(), server.error());
+  }
+}
+
+std::vector<StateLine> Gateway::states() const {
+  if (const auto remaining = drain_->remaining()) {
+    return {{"drain ends in", fmt::format("{} s", remaining->count())}};
+  }
+  return {};
+}
+
+void Gateway::start_records() {
+  if (!config_.records.file.empty() || config_.records.log) {
+    records_ = std::make_unique<RecordWriter>(config_.records.file, config_.records.log);
+    recorder_ = std::make_unique<CallRecorder>(clock_, *records_);
+  }
+}
+
+void Gateway::record_open_calls() {
+  if (recorder_ == nullptr || control_->counters().connections.value() == 0) {
+    return;
+  }
+  const io::TimePoint latest = clock_.now() + kLastSampleTime;
+  const io::TimePoint begun = clock_.now();
+  std::shared_ptr<const GatewaySnapshot> snapshot;
+  do {
+    sampler_->begin_whole();
+    take_media_events();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    snapshot = board_.latest();
+  } while ((snapshot == nullptr || !snapshot->calls || snapshot->at < begun) &&
+           clock_.now() < latest);
+  if (snapshot == nullptr || !snapshot->calls) {
+    return;
+  }
+  for (const CallSnapshot& call : *snapshot->calls) {
+    recorder_->record_as_is(call, EndReason::shutdown);
   }
 }
 
 void Gateway::take_media_events() {
   workers_->take_events([this](std::uint32_t worker, MediaEvent&& event) {
-    control_->on_media_event(worker, std::move(event));
+    if (!sampler_->take(worker, event)) {
+      control_->on_media_event(worker, std::move(event));
+    }
   });
   control_->flush();
 }
@@ -233,6 +287,9 @@ bool Gateway::on_stop_signal(int signal) {
 
 void Gateway::on_reload_signal() {
   io::reopen_log();
+  if (records_ != nullptr) {
+    records_->reopen();
+  }
   if (!facts_.read_configuration) {
     return;
   }
@@ -275,6 +332,7 @@ void Gateway::run() {
     take_media_events();
     operators_->on_wake();
     end_if_drained();
+    sampler_->on_asked();
   };
   handlers.on_tick = [this] {
     control_->on_tick();
@@ -284,6 +342,7 @@ void Gateway::run() {
       service_->on_tick();
     }
     end_if_drained();
+    sampler_->on_tick();
   };
   handlers.on_stop_signal = [this](int signal) { return on_stop_signal(signal); };
   handle_service(handlers);

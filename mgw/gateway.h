@@ -6,14 +6,17 @@
 #include "io/socket_factory.h"
 #include "mgw/asio_front.h"
 #include "mgw/call_control.h"
+#include "mgw/call_sampler.h"
 #include "mgw/drain_control.h"
 #include "mgw/gateway_view.h"
 #include "mgw/log_setup.h"
-#include "mgw/metrics_exporter.h"
 #include "mgw/operator_front.h"
+#include "mgw/record_writer.h"
 #include "mgw/reload.h"
 #include "mgw/restart_notifier.h"
 #include "mgw/service_link.h"
+#include "mgw/snapshot_board.h"
+#include "mgw/status_server.h"
 #include "mgw/worker_pool.h"
 
 #include <memory>
@@ -52,7 +55,11 @@ class Gateway {
   void open_front();
   void open_operator_front(std::string_view backend);
   [[nodiscard]] tl::expected<void, std::string> on_reconfigured();
-  void start_metrics(const io::BackendSelection& selection);
+  void start_status(const io::BackendSelection& selection);
+  [[nodiscard]] std::vector<StateLine> states() const;
+  void start_records();
+  /// Records the calls that end with the gateway.
+  void record_open_calls();
   void take_media_events();
   [[nodiscard]] bool on_stop_signal(int signal);
   void on_reload_signal();
@@ -73,10 +80,14 @@ class Gateway {
   AsioFront front_;
   std::unique_ptr<TapRegistry> taps_;
   std::unique_ptr<WorkerPool> workers_;
+  std::unique_ptr<RecordWriter> records_;   // null: calls are not recorded
+  std::unique_ptr<CallRecorder> recorder_;  // likewise
   std::unique_ptr<CallControl> control_;
   std::unique_ptr<RestartNotifier> notifier_;
   std::unique_ptr<DrainControl> drain_;
-  std::unique_ptr<MetricsExporter> metrics_;
+  SnapshotBoard board_{[this] { front_.wake(); }};
+  std::unique_ptr<CallSampler> sampler_;
+  std::unique_ptr<StatusServer> status_;
   std::unique_ptr<GatewayView> view_;
   std::unique_ptr<OperatorFront> operators_;
   std::optional<ServiceLink> service_;

@@ -23,20 +23,6 @@ using ttcn_compat::ConnectionView;
 using ttcn_compat::EndpointView;
 using ttcn_compat::Failure;
 
-std::string_view kind_text(LegKind kind) noexcept {
-  switch (kind) {
-    case LegKind::iuup:
-      return "iuup";
-    case LegKind::osmux:
-      return "osmux";
-    case LegKind::e1:
-      return "e1";
-    case LegKind::rtp:
-      break;
-  }
-  return "rtp";
-}
-
 Failure text_of(const mgcp::ProtocolError& error) {
   return std::string(error.reason.empty() ? mgcp::default_reason(error.code) : error.reason);
 }
@@ -93,6 +79,7 @@ conf::Config effective_config(const conf::Config& running, const conf::Config& w
   effective.e1 = running.e1;
   effective.e1.trunk_options = wanted.e1.trunk_options;
   effective.metrics = running.metrics;
+  effective.records = running.records;
   effective.vty.enabled = running.vty.enabled;
   effective.vty.bind = running.vty.bind;
   effective.vty.port = running.vty.port;
@@ -169,7 +156,7 @@ ConnectionView GatewayView::connection_view(std::uint32_t number, const Endpoint
   ConnectionView view;
   view.call_id = endpoint.call_id;
   view.id = connection.id_text();
-  view.kind = kind_text(connection.kind);
+  view.kind = to_string(connection.kind);
   view.remote = connection.remote_rtp();
   view.local = connection.local;
   view.mode = mgcp::to_text(connection.mode);

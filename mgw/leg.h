@@ -14,8 +14,11 @@
 
 #include <tl/expected.hpp>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 namespace mgw {
@@ -31,6 +34,12 @@ enum class LegKind : std::uint8_t {
   osmux,  ///< a circuit in the multiplex between two gateways
   e1,     ///< a sub-slot of an E1 line
 };
+
+/// The kind as operators see it, "rtp".
+[[nodiscard]] constexpr std::string_view to_string(LegKind kind) noexcept {
+  constexpr std::array<std::string_view, 4> kNames = {"rtp", "iuup", "osmux", "e1"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
 
 /// What an Iu UP frame says besides its bits, for a target that speaks Iu UP too.
 struct IuupFrameDetails {

@@ -56,12 +56,13 @@ struct MediaCommand {
   std::vector<MediaTap> taps;
   std::vector<std::uint32_t> removals;  ///< slots; done when the kernel has let go of their ports
   std::vector<std::uint32_t> audits;    ///< slots whose counters are wanted
+  bool audits_streams = true;           ///< and those of their streams
 
   int error = 0;
   std::uint32_t sockets_closing = 0;                      ///< the command is done when this is 0
   std::vector<std::unique_ptr<MediaConnection>> removed;  ///< those of `removals` that existed
   std::vector<ConnectionCounters> audited;                ///< in the order of `audits`
-  std::vector<rtp::StreamList> audited_streams;           ///< likewise
+  std::vector<rtp::StreamList> audited_streams;           ///< likewise, if wanted
 };
 
 /// What a worker tells.

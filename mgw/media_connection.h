@@ -15,6 +15,7 @@
 #include "rtp/stream_statistics.h"
 #include "rtp/timeline.h"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -26,6 +27,10 @@ struct OsmuxTraffic {
   std::uint64_t chunks = 0;  ///< with speech
   std::uint64_t octets = 0;  ///< of those chunks, headers included
 };
+
+/// Drops of one connection, in the order of DropCause. They stop at their largest value, which
+/// takes a flood of a day.
+using DropsByCause = std::array<std::uint32_t, kDropCauseCount>;
 
 /// What one connection has seen. A value: copied for audits, final in a removed connection.
 struct ConnectionCounters {
@@ -41,6 +46,7 @@ struct ConnectionCounters {
   std::uint32_t timestamp_errors_out = 0;
   rtp::RemoteReception remote;  ///< what the peer reported; nothing unless RTCP is generated
   std::optional<OsmuxTraffic> osmux = {};  ///< an Osmux leg that was enabled
+  DropsByCause drops = {};                 ///< `dropped`, by cause
 };
 
 /// Worker thread only, while installed, but for what `live` says. The control thread makes those of
@@ -63,6 +69,7 @@ struct alignas(io::kCacheLineBytes) MediaConnection {
   LiveCounters live;                    ///< any thread may read them
   Traffic rtcp_received;
   Traffic rtcp_sent;
+  DropsByCause drops{};
   std::uint32_t notable_drops = 0;  ///< since the last report
   DropCause notable_cause = DropCause::unknown_source;
   std::unique_ptr<Tap> tap;  ///< null as long as nobody listens
@@ -80,6 +87,7 @@ struct alignas(io::kCacheLineBytes) MediaConnection {
                                 statistics.timestamp_errors(),
                                 timeline.timestamp_errors(),
                                 rtcp != nullptr ? rtcp->remote() : rtp::RemoteReception()};
+    counters.drops = drops;
     if (leg) {
       leg->add_counters(counters);
     }

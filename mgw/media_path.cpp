@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 namespace mgw {
@@ -482,6 +483,10 @@ void MediaPath::drop(DropCause cause) noexcept {
 
 void MediaPath::drop(MediaConnection& connection, DropCause cause) noexcept {
   connection.live.dropped.add();
+  if (auto& count = connection.drops[static_cast<std::size_t>(cause)];
+      count != std::numeric_limits<std::uint32_t>::max()) {
+    ++count;
+  }
   drop(cause);
 }
 

@@ -355,6 +355,14 @@ void collect_coalescing(const std::vector<WorkerView>& workers, Families& out) {
              });
 }
 
+void collect_cpu(const std::vector<WorkerView>& workers, Families& out) {
+  out.begin(MetricType::Counter, "mgw_worker_cpu_seconds_total", "CPU time of the worker threads.");
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    out.add(std::chrono::duration<double>(cpu_time(workers[i])).count(),
+            {{"worker", std::to_string(i)}});
+  }
+}
+
 void collect_backends(const std::vector<WorkerView>& workers, Families& out) {
   const auto counter = [&](const char* name, const char* help,
                            io::Counter io::BackendCounters::*member) {
@@ -404,6 +412,35 @@ void collect_backends(const std::vector<WorkerView>& workers, Families& out) {
   }
 }
 
+void collect_samples(const SampleCounters& samples, Families& out) {
+  out.counter("mgw_rtp_packets_expected_total",
+              "RTP packets that the legs' sequence numbers tell of, as sampled every 5 s.",
+              samples.packets_expected.value());
+  out.counter("mgw_rtp_packets_lost_total", "Of those, packets that never came.",
+              samples.packets_lost.value());
+  out.begin(
+      MetricType::Gauge, "mgw_legs",
+      "Legs by the speech quality that is estimated for what their peers send (MOS: good 4.0 "
+      "and better, fair 3.6, poor 3.1, bad; unknown: no packets or a codec without a rating).");
+  for (std::size_t i = 0; i < kQualityClasses; ++i) {
+    out.add(samples.legs[i].value(),
+            {{"quality", std::string(to_string(static_cast<QualityClass>(i)))}});
+  }
+  out.begin(MetricType::Gauge, "mgw_rtp_jitter_mean_seconds",
+            "Interarrival jitter, mean over the legs that receive.");
+  out.add(static_cast<double>(samples.jitter_mean_us.value()) * 1e-6);
+  out.begin(MetricType::Gauge, "mgw_rtp_jitter_max_seconds", "The largest of a leg.");
+  out.add(static_cast<double>(samples.jitter_max_us.value()) * 1e-6);
+  const io::Duration age = io::MonotonicClock().now() - samples.finished_at.value();
+  out.begin(
+      MetricType::Gauge, "mgw_sample_age_seconds",
+      "Time since all workers answered when they were asked for their counters, which happens "
+      "every 5 s: more than some seconds mean that a thread stands still.");
+  out.add(std::chrono::duration<double>(age).count());
+}
+
+}  // namespace
+
 std::string metrics_text(const MetricsSources& sources) {
   Families out;
   out.begin(MetricType::Gauge, "mgw_io_backend_info",
@@ -412,6 +449,7 @@ std::string metrics_text(const MetricsSources& sources) {
   collect_control(*sources.control, out);
   collect_transactions(sources.control->transactions, out);
   collect_outcomes(*sources.control, out);
+  collect_cpu(sources.workers, out);
   collect_media(sources.workers, out);
   collect_osmux(sources.workers, out);
   if (!sources.control->e1_trunks.empty()) {
@@ -419,26 +457,14 @@ std::string metrics_text(const MetricsSources& sources) {
   }
   collect_backends(sources.workers, out);
   collect_coalescing(sources.workers, out);
+  collect_samples(*sources.samples, out);
+  const RecordWriter* records = sources.records;
+  out.counter("mgw_call_records_total", "Records of calls that were written.",
+              records == nullptr ? 0 : records->written());
+  out.counter("mgw_call_records_lost_total",
+              "Records of calls that found no room or could not be written.",
+              records == nullptr ? 0 : records->lost());
   return prometheus::TextSerializer().Serialize(out.take());
-}
-
-}  // namespace
-
-MetricsExporter::MetricsExporter(std::unique_ptr<PageServer> server) : server_(std::move(server)) {}
-
-MetricsExporter::~MetricsExporter() = default;
-
-tl::expected<std::unique_ptr<MetricsExporter>, std::string> MetricsExporter::start(
-    const io::SocketAddress& address, MetricsSources sources) {
-  PageServer::Page page;
-  page.path = "/metrics";
-  page.content_type = "text/plain; version=0.0.4; charset=utf-8";
-  page.body = [sources = std::move(sources)] { return metrics_text(sources); };
-  auto server = PageServer::start(address, std::move(page));
-  if (!server) {
-    return tl::unexpected(server.error());
-  }
-  return std::unique_ptr<MetricsExporter>(new MetricsExporter(std::move(*server)));
 }
 
 }  // namespace mgw

@@ -87,8 +87,10 @@ void Worker::apply(std::unique_ptr<MediaCommand> command, io::TimePoint now) {
       const MediaConnection* connection = media_.find(slot);
       command->audited.push_back(connection != nullptr ? connection->counters()
                                                        : ConnectionCounters());
-      command->audited_streams.push_back(connection != nullptr ? connection->statistics.streams()
-                                                               : rtp::StreamList());
+      if (command->audits_streams) {
+        command->audited_streams.push_back(connection != nullptr ? connection->statistics.streams()
+                                                                 : rtp::StreamList());
+      }
     }
   }
   if (command->sockets_closing == 0) {

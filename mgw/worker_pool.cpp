@@ -104,6 +104,7 @@ void WorkerPool::run(Thread& thread, const conf::Config& config, io::BackendChoi
   if (backend != nullptr) {
     worker = std::make_unique<Worker>(*backend, *pool, thread.clock, thread.queues, signal);
     thread.view = {&worker->counters(), &backend->counters(), pool->slots(), &thread.buffers_free};
+    ::pthread_getcpuclockid(::pthread_self(), &thread.view.cpu_clock);
   }
   thread.buffers_free.set(pool ? pool->available() : 0);
   {
@@ -196,6 +197,14 @@ std::vector<WorkerView> WorkerPool::views() const {
     views.push_back(thread->view);
   }
   return views;
+}
+
+io::Duration cpu_time(const WorkerView& worker) noexcept {
+  timespec time{};
+  if (::clock_gettime(worker.cpu_clock, &time) != 0) {
+    return {};
+  }
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
 std::uint32_t worker_count(const conf::Config& config) {

@@ -8,6 +8,8 @@
 #include "mgw/media_command.h"
 #include "mgw/worker.h"
 
+#include <time.h>
+
 #include <atomic>
 #include <deque>
 #include <functional>
@@ -24,7 +26,11 @@ struct WorkerView {
   const io::BackendCounters* backend = nullptr;
   std::uint32_t buffers = 0;
   const io::Counter* buffers_free = nullptr;
+  clockid_t cpu_clock = 0;  ///< the CPU time of the thread, as long as it lives
 };
+
+/// The CPU time that the thread has used, as long as it lives. Any thread.
+[[nodiscard]] io::Duration cpu_time(const WorkerView& worker) noexcept;
 
 /// N worker threads. Made, used and destroyed by the control thread.
 class WorkerPool final : public MediaPlane {
