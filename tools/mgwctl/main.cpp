@@ -99,6 +99,14 @@ int run_drain(const Options& options) {
   return mgwctl::kExitGood;
 }
 
+int show_top(const Options& options) {
+  mgwctl::TopOptions top = options.top;
+  top.metrics = options.metrics;
+  top.timeout = options.timeout;
+  top.json = options.json;
+  return mgwctl::run_top(top);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -112,6 +120,8 @@ int main(int count, char** arguments) {
       return run_raw(options);
     case mgwctl::Action::status:
       return run_status(options);
+    case mgwctl::Action::top:
+      return show_top(options);
     case mgwctl::Action::convert:
       return mgwctl::convert_file(options.convert_from, options.convert_to);
     case mgwctl::Action::drain:

@@ -136,6 +136,43 @@ void add_drain(CLI::App& app, DrainCommands& commands, DrainOptions& options) {
   }
 }
 
+CLI::App* add_convert(CLI::App& app, Options& options) {
+  CLI::App* convert = app.add_subcommand(
+      "convert-config", "Turn an osmo-mgw configuration file (*.cfg) into YAML, or YAML into one");
+  convert->add_option("file", options.convert_from, "The file")->required();
+  convert->add_option("output", options.convert_to, "Where to (default: standard output)");
+  return convert;
+}
+
+// What the words on the command line of `top` become once they are read.
+struct TopWords {
+  std::string sort = "endpoint";
+  std::uint32_t interval_ms = 1000;
+  bool reverse = false;
+};
+
+CLI::App* add_top(CLI::App& app, Options& options, TopWords& words) {
+  CLI::App* top = app.add_subcommand("top", "Watch the gateway and its calls");
+  top->add_option("--metrics", options.metrics,
+                  "Metrics, HOST:PORT or URL (default 127.0.0.1:9747)");
+  top->add_option("--interval", words.interval_ms, "How often to ask, ms (default 1000)")
+      ->check(CLI::Range(200U, 60'000U));
+  top->add_flag("--once", options.top.once, "Print it once as plain text");
+  top->add_option("--sort", words.sort, "What the calls are sorted by")
+      ->check(CLI::IsMember({"endpoint", "call_id", "age", "packets", "loss", "jitter",
+                             "round_trip", "mos", "drops"}));
+  top->add_flag("--reverse", words.reverse, "The other way round");
+  top->add_option("--filter", options.top.choice.filter,
+                  "Calls with this in their endpoint, call id, codec, mode or addresses");
+  return top;
+}
+
+void finish_top(const TopWords& words, TopOptions& options) {
+  options.interval = std::chrono::milliseconds(words.interval_ms);
+  options.choice.sort = parse_top_sort(words.sort).value_or(TopSort::endpoint);
+  options.choice.descending = is_ascending_first(options.choice.sort) == words.reverse;
+}
+
 }  // namespace
 
 std::variant<Options, int> parse_command_line(int count, const char* const* arguments) {
@@ -159,10 +196,9 @@ std::variant<Options, int> parse_command_line(int count, const char* const* argu
   CLI::App* status = app.add_subcommand("status", "Is the gateway there, and what does it do");
   status->add_option("--metrics", options.metrics,
                      "Metrics, HOST:PORT or URL (default 127.0.0.1:9747)");
-  CLI::App* convert = app.add_subcommand(
-      "convert-config", "Turn an osmo-mgw configuration file (*.cfg) into YAML, or YAML into one");
-  convert->add_option("file", options.convert_from, "The file")->required();
-  convert->add_option("output", options.convert_to, "Where to (default: standard output)");
+  TopWords top_words;
+  CLI::App* top = add_top(app, options, top_words);
+  CLI::App* convert = add_convert(app, options);
   DrainCommands drain;
   add_drain(app, drain, options.drain);
   try {
@@ -183,8 +219,10 @@ std::variant<Options, int> parse_command_line(int count, const char* const* argu
   options.gateway = *address;
   options.drain.ctrl = *ctrl;
   options.timeout = std::chrono::milliseconds(timeout_ms);
+  finish_top(top_words, options.top);
   options.action = raw->parsed()             ? Action::raw
                    : status->parsed()        ? Action::status
+                   : top->parsed()           ? Action::top
                    : convert->parsed()       ? Action::convert
                    : drain.drain->parsed()   ? Action::drain
                    : drain.undrain->parsed() ? Action::undrain

@@ -5,6 +5,7 @@
 #include "io/time.h"
 #include "tools/mgwctl/command.h"
 #include "tools/mgwctl/drain.h"
+#include "tools/mgwctl/top.h"
 
 #include <cstdint>
 #include <string>
@@ -18,7 +19,7 @@ inline constexpr int kExitRefused = 1;   ///< the gateway answered with an error
 inline constexpr int kExitNoAnswer = 2;  ///< no answer, or wrong usage
 
 /// What is to be done.
-enum class Action : std::uint8_t { command, raw, status, convert, drain, undrain };
+enum class Action : std::uint8_t { command, raw, status, top, convert, drain, undrain };
 
 /// Everything that can be said on the command line.
 struct Options {
@@ -30,6 +31,7 @@ struct Options {
   std::string raw_message;  ///< empty or "-": from standard input
   std::string metrics = "127.0.0.1:9747";
   DrainOptions drain;
+  TopOptions top;            ///< Action::top, but for `metrics`, `timeout` and `json`
   std::string convert_from;  ///< the configuration file to convert
   std::string convert_to;    ///< empty or "-": to standard output
 };
