@@ -68,6 +68,8 @@ def lay_out_documents(source, folder):
         source / "docs", folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("man")
     )
     shutil.copy(source / "README.md", folder)
+    if (source / "tools/monitoring").is_dir():
+        shutil.copytree(source / "tools/monitoring", folder / "examples/monitoring")
 
 
 def main():
