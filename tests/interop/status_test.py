@@ -176,7 +176,8 @@ class Views(unittest.TestCase):
             for peer in left.peers:
                 peer.close()
             agent.close()
-            self.assertEqual(gateway.metrics().total("mgw_call_records_total"), 2)
+            wait_for(lambda: gateway.metrics().total("mgw_call_records_total") == 2,
+                     "both records are counted")
         self.assertEqual([(r["endpoint"], r["ended_by"]) for r in lines()],
                          [("rtpbridge/3@mgw", "deleted"), ("rtpbridge/2@mgw", "shutdown")])
 
