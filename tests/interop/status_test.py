@@ -207,28 +207,33 @@ class Views(unittest.TestCase):
             stderr=subprocess.STDOUT, env={**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8"})
         output = bytearray()
 
-        def read_until(text):
+        def read_until(condition):
             deadline = time.monotonic() + 20 * PATIENCE
             os.set_blocking(master, False)
-            while text not in output.decode(errors="replace"):
+            while not (found := condition(output.decode(errors="replace"))):
                 self.assertLess(time.monotonic(), deadline, output.decode(errors="replace"))
                 try:
                     output.extend(os.read(master, 65536))
                 except BlockingIOError:
                     time.sleep(0.01)
-        read_until("Enter open")
+            return found
+
+        def frame_with(text):
+            """A whole screen in which that stands."""
+            return read_until(lambda given: [frame for frame in FRAME.findall(given)
+                                             if text in frame])[-1]
+        frame_with("Enter open")
         for key, expected in keys:
             output.clear()
             os.write(master, key)
-            read_until(expected)
-        frames = FRAME.findall(output.decode(errors="replace"))
+            frame = frame_with(expected)
         end(process, master)
-        read_until("\x1b[?1049l")
+        read_until(lambda given: "\x1b[?1049l" in given)
         self.assertEqual(process.wait(10 * PATIENCE), 0)
         self.assertEqual(termios.tcgetattr(slave), before)
         os.close(master)
         os.close(slave)
-        return [re.sub("\x1b\\[[0-9;?]*[a-zA-Z]", "", line) for line in frames[-1].split("\r\n")]
+        return [re.sub("\x1b\\[[0-9;?]*[a-zA-Z]", "", line) for line in frame.split("\r\n")]
 
     def test_top_on_terminals(self):
         """top fits 80x24 and 200x50, opens a call, and leaves the terminal as it was."""
