@@ -111,7 +111,7 @@ class Bench:
 
     def capacity(self):
         """The most that a core carries without loss and with little latency."""
-        capacity.climb(self, self.wanted("capacity"), self.suite)
+        capacity.measure(self, self.wanted("capacity"), self.suite)
 
     def memory(self):
         """Resident memory with so many calls, each of which carries some packets."""

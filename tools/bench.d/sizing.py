@@ -132,6 +132,8 @@ def fill(text, result):
 
     def table(match):
         made = TABLES[match.group(2)](result)
+        if not made.strip() or made.strip().endswith("|---|"):
+            made = "Not measured in this run.\n"
         return f"{match.group(1)}\n{made}\n{match.group(3)}"
 
     return MARKED.sub(table, text)
