@@ -56,6 +56,27 @@ def added_by_gateway(records, **wanted):
     return added
 
 
+def added_to_processes(records, **wanted):
+    """{variant: {round: µs}}: CPU time of gateway and generator per packet, beyond what the
+    generator takes for direct delivery.
+
+    On loopback that is nearly the whole machine, since what the kernel does for a packet it does
+    inside the system call of a sender; other processes on the machine are not in it.
+    """
+    path = "report.generator.cpu_us_per_packet"
+    direct = by_round(records, path, variant="direct", **wanted)
+    added = {}
+    for name in names_in(records, **wanted):
+        ours = by_round(records, CPU, variant=name, **wanted)
+        load = by_round(records, path, variant=name, **wanted)
+        added[name] = {
+            number: value + load[number] - direct[number]
+            for number, value in ours.items()
+            if None not in (value, load.get(number), direct.get(number))
+        }
+    return added
+
+
 def fault_counts(records):
     """Sums over all runs of what must be 0, of mgw and of the others."""
     sums = {"mgw": dict.fromkeys(FAULTS, 0), "others": dict.fromkeys(FAULTS, 0)}

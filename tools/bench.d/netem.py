@@ -15,6 +15,7 @@ import machine
 INTEROP = pathlib.Path(__file__).resolve().parents[2] / "tests" / "interop"
 sys.path.insert(0, str(INTEROP))
 
+from support import namespace  # noqa: E402,F401  (for those who want one without bad networks)
 from support.impairment import PROFILES  # noqa: E402
 
 RUN = INTEROP / "support" / "impaired_run.py"

@@ -229,7 +229,7 @@ def facts_text(result):
         f"Linux {facts['kernel']}, clock {facts['clock_source']}",
         f"- {versions}; sources {facts['revision']}, {facts['compiler']}",
         f"- {result['scheduling']}; gateway on core {result['cores']['gateway']}, load generator "
-        f"on core {result['cores']['generator']}, loopback",
+        f"on core {result['cores']['generator']}, {result['network']}",
         f"- {len(result['records'])} runs, {result['noisy_runs']} of them disturbed by others "
         f"(more than {result['noise_limit_percent']:g} % of a core)",
     ]

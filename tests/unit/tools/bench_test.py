@@ -215,6 +215,7 @@ def record(part, variant, number, cost, **more):
         "lost": 0,
         "latency_us": {"p50": 50, "p99": 500, "p999": 900, "max": 1000},
         "machine": {"busy_us_per_packet": more.pop("machine", None)},
+        "generator": {"cpu_us_per_packet": more.pop("generator", None)},
         **dict.fromkeys(evaluation.FAULTS, 0),
     }
     return {
@@ -272,6 +273,16 @@ class Evaluation(unittest.TestCase):
     def test_what_a_gateway_adds_to_the_machine_is_beyond_direct_delivery(self):
         row = self.row("beyond direct delivery")
         self.assertAlmostEqual(row["value"]["median"], (6 - 5) / (20 - 5))
+
+    def test_processes_alone_tell_nearly_the_same(self):
+        records = [
+            record("cpu", "direct", 0, None, generator=4.0),
+            record("cpu", "mgw io_uring 0", 0, 9.0, generator=10.0),
+            record("cpu", "mgw kernel tc", 0, 0.1, generator=4.2),
+        ]
+        added = evaluation.added_to_processes(records, part="cpu")
+        self.assertAlmostEqual(added["mgw io_uring 0"][0], 15)
+        self.assertAlmostEqual(added["mgw kernel tc"][0], 0.3)
 
     def test_memory_of_more_calls_than_were_possible_is_extrapolated_and_says_so(self):
         row = self.row("Memory")
@@ -428,6 +439,7 @@ class Report(unittest.TestCase):
             "machine": facts,
             "versions": {"mgw": "1"},
             "scheduling": "fifo",
+            "network": "loopback",
             "cores": {"gateway": 0, "generator": 1},
             "noise_limit_percent": 5,
             "noisy_runs": 0,
