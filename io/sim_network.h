@@ -29,10 +29,16 @@ class SimClock final : public Clock {
   /// Moves to `instant`; an earlier one than now() changes nothing.
   void advance_to(TimePoint instant) noexcept;
   void advance(Duration duration) noexcept { advance_to(now() + duration); }
+  /// Somebody sets the wall clock.
+  void set_wall_clock_offset(Duration offset) noexcept { wall_clock_offset_ = offset.count(); }
+  [[nodiscard]] Duration wall_clock_offset() const noexcept override {
+    return Duration(wall_clock_offset_.load());
+  }
 
  private:
   /// Starts away from zero, as the monotonic clock of a real machine does.
   std::atomic<std::int64_t> nanoseconds_{std::int64_t{1'000'000'000'000}};
+  std::atomic<std::int64_t> wall_clock_offset_{0};
 };
 
 /// Pseudo-random numbers (splitmix64) whose sequence depends on the seed alone, not on the library.

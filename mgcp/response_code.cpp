@@ -8,13 +8,15 @@ namespace mgcp {
 
 namespace {
 
-constexpr std::array<std::pair<ResponseCode, std::string_view>, 29> kReasons{
+constexpr std::array<std::pair<ResponseCode, std::string_view>, 31> kReasons{
     {{ResponseCode::acknowledgement, "OK"},
      {ResponseCode::ok, "OK"},
      {ResponseCode::connection_deleted, "OK"},
      {ResponseCode::provisional, "in progress"},
      {ResponseCode::transient_error, "not possible now"},
      {ResponseCode::no_free_endpoint, "no free endpoint"},
+     {ResponseCode::insufficient_bandwidth, "not enough bandwidth"},
+     {ResponseCode::overload, "overload"},
      {ResponseCode::endpoint_unknown, "unknown endpoint"},
      {ResponseCode::endpoint_not_ready, "endpoint not ready"},
      {ResponseCode::endpoint_without_resources, "endpoint has no resources"},

@@ -14,7 +14,9 @@ enum class ResponseCode : std::uint16_t {
   ok = 200,
   connection_deleted = 250,
   transient_error = 400,
-  no_free_endpoint = 403,  ///< wildcard CRCX while all are busy
+  no_free_endpoint = 403,  ///< no resources now: all endpoints or connections are in use
+  insufficient_bandwidth = 404,
+  overload = 409,  ///< of the gateway, or too many commands of this agent
   endpoint_unknown = 500,
   endpoint_not_ready = 501,
   endpoint_without_resources = 502,

@@ -49,6 +49,20 @@ io::SocketAddress sender(const sockaddr_in6& peer, socklen_t size) noexcept {
   return io::SocketAddress::from_kernel(&ipv4, sizeof(ipv4));
 }
 
+/// What a flood takes before commands are lost in the kernel is not much without this.
+void warn_of_small_buffer(int descriptor) {
+  int bytes = 0;
+  socklen_t size = sizeof(bytes);
+  // The kernel tells the double, its own costs.
+  if (::getsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, &size) == 0 &&
+      bytes < 2 * kReceiveBufferBytes) {
+    io::log(io::LogLevel::notice, io::LogCategory::lmgcp,
+            "the MGCP socket holds {} bytes of waiting commands in place of {}: net.core.rmem_max "
+            "(sysctl) is lower, and CAP_NET_ADMIN is not there",
+            bytes / 2, kReceiveBufferBytes);
+  }
+}
+
 }  // namespace
 
 struct AsioFront::Loop {
@@ -74,6 +88,7 @@ struct AsioFront::Loop {
   }
 
   void read_burst() {
+    bool emptied = false;
     for (int i = 0; i < kBurstMax; ++i) {
       sockaddr_in6 peer{};
       socklen_t peer_size = sizeof(peer);
@@ -81,6 +96,7 @@ struct AsioFront::Loop {
                                       MSG_DONTWAIT, reinterpret_cast<sockaddr*>(&peer), &peer_size);
       if (size < 0) {
         if (errno == EAGAIN || errno == EWOULDBLOCK) {
+          emptied = true;
           break;
         }
         continue;  // an ICMP error of an earlier answer: read on
@@ -88,7 +104,7 @@ struct AsioFront::Loop {
       handlers.on_datagram(sender(peer, peer_size),
                            {datagram.data(), static_cast<std::size_t>(size)});
     }
-    handlers.on_burst_end();
+    handlers.on_burst_end(emptied);
   }
 
   void await_tick() {
@@ -145,6 +161,7 @@ struct AsioFront::Loop {
       ::setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &kReceiveBufferBytes,
                    sizeof(kReceiveBufferBytes));
     }
+    warn_of_small_buffer(descriptor);
     if (call_agent.family() != io::AddressFamily::none &&
         ::connect(descriptor, call_agent.kernel_address(), call_agent.kernel_size()) != 0) {
       return io::failure(errno);

@@ -19,8 +19,8 @@ namespace mgw {
 struct FrontHandlers {
   /// A datagram from an agent.
   std::function<void(const io::SocketAddress& agent, std::string_view datagram)> on_datagram;
-  /// A burst of datagrams has been read.
-  std::function<void()> on_burst_end;
+  /// A burst of datagrams has been read; whether none are left.
+  std::function<void(bool emptied)> on_burst_end;
   /// wake() was called.
   std::function<void()> on_wake;
   /// About once a second.

@@ -22,6 +22,10 @@ constexpr int kBacklog = 64;
 /// How long to let the listening socket alone when a connection could not be accepted: descriptors
 /// have run out, and the connection is still there.
 constexpr auto kAcceptPause = std::chrono::milliseconds(100);
+/// Connections are accepted at this pace, and so many at once: a flood of them must neither keep
+/// the control thread busy nor push the sessions of others out.
+constexpr io::Duration kAcceptInterval = std::chrono::milliseconds(20);
+constexpr io::Duration kAcceptBurst = 64 * kAcceptInterval;
 
 io::SocketAddress address_of(const tcp::endpoint& endpoint) {
   return io::SocketAddress::from_kernel(endpoint.data(), static_cast<socklen_t>(endpoint.size()));
@@ -48,6 +52,7 @@ struct AsioStreams::Connection : std::enable_shared_from_this<AsioStreams::Conne
   std::string sending;
   bool reading = false;
   bool writing = false;
+  bool spoke = false;  // its peer has sent something
 };
 
 AsioStreams::AsioStreams(asio::io_context& context, StreamService service)
@@ -90,17 +95,32 @@ void AsioStreams::await_connection() {
       return;
     }
     if (error) {
-      pause_.expires_after(kAcceptPause);
-      pause_.async_wait([this](const error_code& stopped) {
-        if (!stopped) {
-          await_connection();
-        }
-      });
+      pause();
       return;
     }
     take(std::move(socket));
-    await_connection();
+    if (accepted_.take(io::MonotonicClock().now(), kAcceptInterval, kAcceptBurst)) {
+      await_connection();
+    } else {
+      pause();
+    }
   });
+}
+
+void AsioStreams::pause() {
+  pause_.expires_after(kAcceptPause);
+  pause_.async_wait([this](const error_code& stopped) {
+    if (!stopped) {
+      await_connection();
+    }
+  });
+}
+
+void AsioStreams::make_room() {
+  // Somebody who works is not thrown out by those who only connect.
+  const auto silent =
+      std::ranges::find_if(connections_, [](const auto& held) { return !held->spoke; });
+  remove(silent == connections_.end() ? *connections_.front() : **silent);
 }
 
 void AsioStreams::take(tcp::socket socket) {
@@ -110,10 +130,13 @@ void AsioStreams::take(tcp::socket socket) {
     return;  // gone already
   }
   if (connections_.size() >= service_.sessions_max) {
-    io::log(io::LogLevel::notice, io::LogCategory::lglobal,
-            "{} sessions of {} are the most: the one that was silent for longest ends",
-            service_.sessions_max, service_.name);
-    remove(*connections_.front());
+    const io::TimePoint now = io::MonotonicClock().now();
+    if (log_limiter_.allow(now)) {
+      io::log(io::LogLevel::notice, io::LogCategory::lglobal, {{"more", log_limiter_.suppressed()}},
+              "{} sessions of {} are the most: the one that was silent for longest ends",
+              service_.sessions_max, service_.name);
+    }
+    make_room();
   }
   // Answers are single small segments, which must not wait for acknowledgements of earlier ones.
   socket.set_option(tcp::no_delay(true), error);
@@ -178,6 +201,7 @@ void AsioStreams::read(Connection& connection) {
           remove(*alive);
           return;
         }
+        alive->spoke = true;
         const auto place = std::ranges::find(connections_, alive);
         connections_.splice(connections_.end(), connections_, place);
         alive->session->receive({alive->received.data(), size});

@@ -2,9 +2,11 @@
 // TCP servers on the control thread's event loop. Part of the wrapper of Boost.Asio, see
 // mgw/asio_front.h.
 
+#include "io/log.h"
 #include "io/result.h"
 #include "io/socket_address.h"
 #include "mgw/stream_session.h"
+#include "mgw/token_bucket.h"
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -38,6 +40,10 @@ class AsioStreams {
   using Connections = std::list<std::shared_ptr<Connection>>;
 
   void await_connection();
+  /// Leaves the listening socket alone for a moment.
+  void pause();
+  /// Ends the session that is missed least.
+  void make_room();
   void take(boost::asio::ip::tcp::socket socket);
   void pump(Connection& connection);
   void write(Connection& connection);
@@ -47,6 +53,8 @@ class AsioStreams {
   StreamService service_;
   boost::asio::ip::tcp::acceptor acceptor_;
   boost::asio::steady_timer pause_;
+  TokenBucket accepted_;
+  io::LogLimiter log_limiter_;
   Connections connections_;  // the one that was silent for longest comes first
 };
 

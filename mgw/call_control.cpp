@@ -93,6 +93,18 @@ bool CallControl::allowed(const io::SocketAddress& agent) const noexcept {
          });
 }
 
+AgentVerdict CallControl::judge(const io::SocketAddress& agent) {
+  const conf::MgcpOptions& options = parts_.config.mgcp;
+  const io::TimePoint now = parts_.clock.now();
+  const AgentVerdict verdict =
+      agent_limiter_.judge(agent, options.rate_limit, options.rate_burst, now);
+  if (verdict != AgentVerdict::admitted) {
+    admission_.note(
+        verdict == AgentVerdict::refused ? LimitCause::agent_rate : LimitCause::agent_flood, now);
+  }
+  return verdict;
+}
+
 void CallControl::on_datagram(const io::SocketAddress& agent, std::string_view datagram) {
   counters_.datagrams.add();
   if (!allowed(agent)) {
@@ -123,9 +135,13 @@ void CallControl::on_datagram(const io::SocketAddress& agent, std::string_view d
 void CallControl::on_message(const io::SocketAddress& agent, std::string_view message,
                              const std::shared_ptr<ReplyGroup>& group) {
   counters_.messages.add();
+  const AgentVerdict verdict = judge(agent);
+  if (verdict == AgentVerdict::ignored) {
+    return;
+  }
   const mgcp::FirstLine line = mgcp::parse_first_line(message);
   if (const auto* command = std::get_if<mgcp::CommandLine>(&line)) {
-    on_command(agent, *command, group);
+    on_command(agent, *command, group, verdict);
   } else if (const auto* error = std::get_if<mgcp::CommandLineError>(&line)) {
     counters_.malformed.add();
     if (error->error.code == ResponseCode::unknown_command) {
@@ -168,7 +184,7 @@ void CallControl::on_response_line(const io::SocketAddress& agent,
 }
 
 void CallControl::on_command(const io::SocketAddress& agent, const mgcp::CommandLine& line,
-                             const std::shared_ptr<ReplyGroup>& group) {
+                             const std::shared_ptr<ReplyGroup>& group, AgentVerdict verdict) {
   const io::TimePoint now = parts_.clock.now();
   const mgcp::TransactionKey key{agent, line.transaction_id};
   const auto lookup = cache_.begin(key, now);
@@ -178,7 +194,13 @@ void CallControl::on_command(const io::SocketAddress& agent, const mgcp::Command
         ++group->open;
       }
       subject_ = {line.endpoint, {}, {}, line.transaction_id};
-      execute(line, Reply{key, line.verb, now, group, true});
+      // Deletions are served even so: they make things better.
+      if (verdict == AgentVerdict::refused && line.verb != mgcp::Verb::dlcx) {
+        answer_error(Reply{key, line.verb, now, group, true},
+                     {ResponseCode::overload, "too many commands of this agent"});
+      } else {
+        execute(line, Reply{key, line.verb, now, group, true});
+      }
       subject_ = {};
       return;
     case mgcp::TransactionCache::State::done:
@@ -487,6 +509,7 @@ void CallControl::undo(Pending& pending) {
     if (endpoint->find(pending.created) == nullptr) {
       return;  // deleted meanwhile, and what it held goes back with that deletion
     }
+    admission_.remove(*endpoint->find(pending.created));
     std::erase_if(endpoint->connections,
                   [&pending](const auto& connection) { return connection->id == pending.created; });
     counters_.connections.set(counters_.connections.value() - 1);
@@ -497,6 +520,7 @@ void CallControl::undo(Pending& pending) {
                                    // nobody else the old ones
       return;
     }
+    pending.changed_from->bandwidth_bps = connection->bandwidth_bps;  // as it is in the sum
     *connection = *pending.changed_from;
   }
   if (Connection* partner = endpoint->find(pending.partner); partner != nullptr) {

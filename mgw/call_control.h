@@ -10,6 +10,8 @@
 #include "io/time.h"
 #include "mgcp/parser.h"
 #include "mgcp/transaction_cache.h"
+#include "mgw/admission.h"
+#include "mgw/agent_limiter.h"
 #include "mgw/call_recorder.h"
 #include "mgw/command_outcome.h"
 #include "mgw/control_counters.h"
@@ -28,6 +30,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -113,6 +116,8 @@ class CallControl {
   /// While draining, endpoints that are free stay so.
   void set_draining(bool on) noexcept { counters_.draining.set(on ? 1 : 0); }
   [[nodiscard]] bool draining() const noexcept { return counters_.draining.value() != 0; }
+  /// Told of what the gateway sees of its own load.
+  [[nodiscard]] Admission& admission() noexcept { return admission_; }
   /// Endpoints in use.
   [[nodiscard]] std::uint32_t calls() const noexcept;
   /// The name of an endpoint with its domain.
@@ -211,12 +216,14 @@ class CallControl {
   void on_refused(const io::SocketAddress& agent, std::string_view datagram);
   void on_response_line(const io::SocketAddress& agent, const mgcp::ResponseLine& response);
   void on_command(const io::SocketAddress& agent, const mgcp::CommandLine& line,
-                  const std::shared_ptr<ReplyGroup>& group);
+                  const std::shared_ptr<ReplyGroup>& group, AgentVerdict verdict);
   void execute(const mgcp::CommandLine& line, Reply reply);
   /// Reads a command's parameters and does what its `K:` says.
   [[nodiscard]] tl::expected<mgcp::Request, mgcp::ProtocolError> read_parameters(
       const mgcp::CommandLine& line, const Reply& reply);
   [[nodiscard]] bool allowed(const io::SocketAddress& agent) const noexcept;
+  /// Whether a message of the agent is to be served.
+  [[nodiscard]] AgentVerdict judge(const io::SocketAddress& agent);
   /// Reads the name; that of one endpoint has its number among the Trunks then.
   [[nodiscard]] Error check_name(const mgcp::CommandLine& line, mgcp::EndpointName& name) const;
 
@@ -230,6 +237,9 @@ class CallControl {
 
   /// `reply` learns what the code alone does not say.
   [[nodiscard]] Error admit_crcx(const mgcp::Request& request, std::uint32_t number, Reply& reply);
+  /// Refuses a connection for which there is no room by the limits.
+  [[nodiscard]] Error check_room(const mgcp::Request& request, std::uint32_t number,
+                                 const Connection& connection);
   /// The options of the trunk that the endpoint is on.
   [[nodiscard]] const conf::TrunkOptions& options_of(const Endpoint& endpoint) const noexcept {
     return trunk_options_[endpoint.trunk];
@@ -301,9 +311,24 @@ class CallControl {
   void give_up(std::uint32_t number, std::uint32_t id);
   /// Tells the worker of all connections of `endpoint`: their entries, and their legs where the
   /// kind has become another.
-  void append_updates(Endpoint& endpoint, MediaCommand& command) const;
+  void append_updates(Endpoint& endpoint, MediaCommand& command);
   /// Frees an endpoint without connections, and its sub-slot if it is one of an E1 trunk.
   void release_endpoint(std::uint32_t number, MediaCommand* command, Pending& pending);
+
+  // --- own ports wired to each other: call_control_circles.cpp
+  /// A connection with its endpoint.
+  struct Wired {
+    Endpoint* endpoint = nullptr;
+    Connection* connection = nullptr;
+  };
+  /// The connection whose RTP socket is at `address`, if it is one of ours.
+  [[nodiscard]] std::optional<Wired> owner_of(const io::SocketAddress& address);
+  /// Whether what the connection sends would come back to it, over sockets of our own only.
+  [[nodiscard]] bool comes_back(const Wired& start);
+  /// Marks the endpoint's connections that are part of a circle; true if that has changed.
+  bool mark_circles(Endpoint& endpoint);
+  /// Looks whether circles were opened elsewhere.
+  void recheck_circles();
 
   // --- E1 trunks: call_control_e1.cpp
   /// The line of an E1 trunk.
@@ -395,7 +420,10 @@ class CallControl {
   Subject subject_;
   EndReason end_reason_ = EndReason::deleted;  ///< of connections that are removed now
   ResponseHandler response_handler_;
+  std::set<Endpoint*> circled_;  ///< those with connections in circles
+  AgentLimiter agent_limiter_;
   ControlCounters counters_;
+  Admission admission_{parts_.config, counters_.limits};
 };
 
 }  // namespace mgw

@@ -166,8 +166,12 @@ bool CallControl::keeps_alive(const Connection& connection,
          connection.remote_port != 0;
 }
 
-void CallControl::append_updates(Endpoint& endpoint, MediaCommand& command) const {
+void CallControl::append_updates(Endpoint& endpoint, MediaCommand& command) {
   follow_codec(endpoint);
+  mark_circles(endpoint);
+  for (const auto& connection : endpoint.connections) {
+    admission_.update(*connection);
+  }
   std::vector<MediaUpdate> updates = compile_endpoint(endpoint, options_of(endpoint));
   const std::size_t first = endpoint.line_side != nullptr ? 1 : 0;
   for (std::size_t i = 0; i < updates.size(); ++i) {
@@ -242,13 +246,13 @@ void CallControl::crcx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
     answer_error(std::move(reply), *error);
     return;
   }
-  if (!parts_.media.has_room(worker_of_next(*number, *request))) {
-    counters_.transactions_refused.add();
-    answer_error(std::move(reply), {ResponseCode::transient_error, "too many commands under way"});
-    return;
-  }
   auto connection = std::make_unique<Connection>();
   apply_request(*request, options_of(endpoint), *connection);
+  if (const Error error = check_room(*request, *number, *connection)) {
+    reply.outcome = CommandOutcome::overload;
+    answer_error(std::move(reply), *error);
+    return;
+  }
   auto bound = bind_connection(*number, *request, *connection, reply.key.agent);
   if (!bound) {
     const bool osmux = request->osmux.state != mgcp::OsmuxParameter::State::absent;
@@ -267,6 +271,20 @@ void CallControl::crcx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
   }
   add_connection(*number, *request, wildcard, std::move(connection), std::move(*bound),
                  std::move(reply));
+}
+
+CallControl::Error CallControl::check_room(const mgcp::Request& request, std::uint32_t number,
+                                           const Connection& connection) {
+  Admission::Candidate candidate;
+  candidate.new_call = trunks_.find(number)->call_id.empty();
+  candidate.worker = worker_of_next(number, request);
+  candidate.worker_has_room = parts_.media.has_room(candidate.worker);
+  candidate.connections = counters_.connections.value() - in_the_way(number, request).size();
+  candidate.bandwidth_bps = bandwidth_bps(connection);
+  if (!candidate.worker_has_room) {
+    counters_.transactions_refused.add();
+  }
+  return admission_.check(candidate, parts_.clock.now());
 }
 
 std::span<const std::unique_ptr<Connection>> CallControl::in_the_way(std::uint32_t number,
@@ -401,6 +419,7 @@ void CallControl::detach_connection(std::uint32_t number, std::uint32_t id, Medi
   if (connection->osmux) {
     osmux_.forget_peer(connection->osmux->local);
   }
+  admission_.remove(*connection);
   std::erase_if(endpoint.connections, [id](const auto& candidate) { return candidate->id == id; });
   counters_.connections.set(counters_.connections.value() - 1);
 }

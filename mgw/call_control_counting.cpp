@@ -78,6 +78,7 @@ void CallControl::on_tick() {
   cache_.expire(parts_.clock.now());
   update_gauges();
   note_lines();
+  recheck_circles();
 }
 
 void CallControl::flush() {

@@ -50,7 +50,8 @@ void CallControl::mdcx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
     error = ProtocolError{ResponseCode::transient_error, "an earlier change is under way"};
   } else if (!error && !parts_.media.has_room(endpoint.worker)) {
     counters_.transactions_refused.add();
-    error = ProtocolError{ResponseCode::transient_error, "too many commands under way"};
+    admission_.note(LimitCause::worker_queue, parts_.clock.now());
+    error = ProtocolError{ResponseCode::overload, "overload: too many commands under way"};
   }
   if (error) {
     answer_error(std::move(reply), *error);

@@ -79,6 +79,8 @@ inline constexpr std::size_t kCommandOutcomes = static_cast<std::size_t>(Command
     case ResponseCode::connection_deleted:
       return CommandOutcome::success;
     case ResponseCode::transient_error:
+    case ResponseCode::insufficient_bandwidth:
+    case ResponseCode::overload:
       return CommandOutcome::overload;
     case ResponseCode::no_free_endpoint:
     case ResponseCode::endpoint_not_ready:

@@ -5,6 +5,7 @@
 #include "io/time.h"
 #include "mgcp/endpoint_name.h"
 #include "mgcp/message.h"
+#include "mgw/admission.h"
 #include "mgw/command_outcome.h"
 #include "mgw/e1_line_status.h"
 
@@ -21,9 +22,9 @@ class TransactionCounters {
  public:
   static constexpr std::size_t kVerbs = static_cast<std::size_t>(mgcp::Verb::unknown) + 1;
   /// Codes that the gateway answers with; all others share a counter behind the last one.
-  static constexpr std::array<std::uint16_t, 28> kCodes = {
-      100, 200, 250, 400, 401, 403, 500, 501, 502, 503, 504, 505, 507, 509,
-      510, 511, 515, 516, 517, 523, 524, 527, 528, 534, 535, 536, 539, 540};
+  static constexpr std::array<std::uint16_t, 30> kCodes = {
+      100, 200, 250, 400, 401, 403, 404, 409, 500, 501, 502, 503, 504, 505, 507,
+      509, 510, 511, 515, 516, 517, 523, 524, 527, 528, 534, 535, 536, 539, 540};
   /// Upper bounds of the latency histogram, microseconds; the last bucket has none.
   static constexpr std::array<std::uint32_t, 12> kBucketsUs = {
       20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 50000, 100000, 1000000};
@@ -85,15 +86,16 @@ struct ControlCounters {
   io::Counter refused_agents;  ///< datagrams from agents that the access list does not name
   io::Counter repeated;        ///< retransmissions of commands that were already answered or run
   io::Counter transactions_refused;  ///< no room for another command under way
-  io::Counter ports_exhausted;       ///< no RTP port pair could be had
-  io::Counter endpoints_total;       ///< gauges from here on
+  LimitCounters limits;
+  io::Counter ports_exhausted;  ///< no RTP port pair could be had
+  io::Counter endpoints_total;  ///< gauges from here on
   io::Counter endpoints_used;
   io::Counter connections;
   io::Counter ports_total;
   io::Counter ports_used;
   io::Counter transactions_remembered;
   io::Counter taps;
-  io::Counter draining;  ///< 1 while new calls are refused
+  io::Counter draining;                 ///< 1 while new calls are refused
   std::vector<std::uint8_t> e1_trunks;  ///< their numbers; fixed once call control is made
   std::array<io::Counter, mgcp::kE1TrunkMax + 1> e1_endpoints_used;  ///< by trunk number
   /// The trunks' lines, in the order of e1_trunks; null where there is none.

@@ -70,13 +70,15 @@ enum class DropCause : std::uint8_t {
   trau_bad_frame,
   trau_bad_crc,
   trau_nothing,
-  e1_late,       ///< its turn on the E1 line was over
-  e1_duplicate,  ///< the line has its frames already
-  no_buffer,     ///< no buffer was free for a copy
-  tap_overrun,   ///< a tap's copy: no buffer to spare, or its file's writer was behind
+  e1_late,        ///< its turn on the E1 line was over
+  e1_duplicate,   ///< the line has its frames already
+  no_buffer,      ///< no buffer was free for a copy
+  peer_too_fast,  ///< more packets per second than the connection's peer may send
+  media_loop,     ///< it would have come back to where it came from, for ever
+  tap_overrun,    ///< a tap's copy: no buffer to spare, or its file's writer was behind
 };
 
-inline constexpr std::size_t kDropCauseCount = 55;
+inline constexpr std::size_t kDropCauseCount = 57;
 
 /// The cause as in metrics and logs, for example "unknown_source".
 [[nodiscard]] constexpr std::string_view to_string(DropCause cause) noexcept {
@@ -135,6 +137,8 @@ inline constexpr std::size_t kDropCauseCount = 55;
       "e1_late",
       "e1_duplicate",
       "no_buffer",
+      "peer_too_fast",
+      "media_loop",
       "tap_overrun",
   };
   return kNames[static_cast<std::size_t>(cause)];

@@ -63,8 +63,10 @@ struct Connection {
   PortPool* ports = nullptr;    ///< where the pair came from
   TapSet taps;                  ///< who is sent copies
   std::optional<OsmuxCircuit> osmux;
-  io::TimePoint created{};         ///< when its CRCX came; not known = 0
-  std::uint64_t last_command = 0;  ///< ticket of the last MDCX; it may still be under way
+  io::TimePoint created{};          ///< when its CRCX came; not known = 0
+  bool in_circle = false;           ///< what it sends would come back to it: it is sent nothing
+  std::uint64_t bandwidth_bps = 0;  ///< its share of the sum that limits.bandwidth-kbps is about
+  std::uint64_t last_command = 0;   ///< ticket of the last MDCX; it may still be under way
 
   /// Where RTP is sent; family none or port 0 when nothing is to be sent.
   [[nodiscard]] io::SocketAddress remote_rtp() const noexcept {

@@ -4,6 +4,8 @@
 #include "mgw/leg_choice.h"
 #include "rtp/osmux_chunk.h"
 
+#include <algorithm>
+#include <chrono>
 #include <span>
 
 namespace mgw {
@@ -32,14 +34,14 @@ bool peer_listens(const Connection& connection) {
 /// osmo-mgw has it).
 std::vector<Route> routes_of(const Endpoint& endpoint, const Connection& from) {
   std::vector<Route> routes;
-  if (mode_echoes(from.mode) && peer_listens(from)) {
+  if (mode_echoes(from.mode) && peer_listens(from) && !from.in_circle) {
     routes.push_back({from.slot, true});
   }
   if (from.mode == mgcp::ConnectionMode::loopback || !mode_receives(from.mode)) {
     return routes;
   }
   for (const Connection* to : endpoint.legs()) {
-    if (to->id != from.id && mode_sends(to->mode) && peer_listens(*to)) {
+    if (to->id != from.id && mode_sends(to->mode) && peer_listens(*to) && !to->in_circle) {
       routes.push_back({to->slot, false});
     }
   }
@@ -112,6 +114,11 @@ ForwardingEntry compile(const Endpoint& endpoint, const Connection& connection,
   } else {
     entry.announced_amr = announced_amr(connection.codecs);
   }
+  if (options.packets_per_second > 0) {
+    entry.packet_interval = io::Duration(std::chrono::seconds(1)) / options.packets_per_second;
+  }
+  const auto legs = endpoint.legs();
+  entry.loops = std::ranges::any_of(legs, [](const Connection* leg) { return leg->in_circle; });
   entry.routes = routes_of(endpoint, connection);
   return entry;
 }

@@ -42,6 +42,8 @@ struct ForwardingEntry {
   io::SocketAddress remote_rtcp;  ///< as remote_rtp; with rtcp_mux the same address and port
   SourceCheck source = SourceCheck::strict;
   rtp::UnknownPayloadTypes unknown_payload_types = rtp::UnknownPayloadTypes::pass;
+  io::Duration packet_interval{};      ///< between two packets of the peer, on average; 0 = any
+  bool loops = false;                  ///< a route is left out, as it led back to here
   bool receives = false;               ///< the mode takes media from the peer
   bool omit_rtcp = false;              ///< no RTCP is sent to the peer
   bool rtcp_mux = false;               ///< RTCP is sent from the RTP socket (RFC 5761)

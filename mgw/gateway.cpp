@@ -327,7 +327,10 @@ void Gateway::run() {
   handlers.on_datagram = [this](const io::SocketAddress& agent, std::string_view datagram) {
     control_->on_datagram(agent, datagram);
   };
-  handlers.on_burst_end = [this] { control_->flush(); };
+  handlers.on_burst_end = [this](bool emptied) {
+    control_->admission().on_burst_end(emptied, clock_.now());
+    control_->flush();
+  };
   handlers.on_wake = [this] {
     take_media_events();
     operators_->on_wake();
@@ -335,6 +338,7 @@ void Gateway::run() {
     sampler_->on_asked();
   };
   handlers.on_tick = [this] {
+    control_->admission().on_cpu_times(workers_->cpu_times(), clock_.now());
     control_->on_tick();
     notifier_->on_tick(clock_.now());
     operators_->on_tick();

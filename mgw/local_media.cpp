@@ -183,6 +183,21 @@ SocketAddress LocalMedia::announced(const SocketAddress& bound) const {
   return advertised.value_or(bound);
 }
 
+bool LocalMedia::may_own(const SocketAddress& address) const {
+  if (address.port() == 0 || address.family() == AddressFamily::none) {
+    return false;
+  }
+  for (const auto* pools : {&pools_, &former_pools_}) {
+    for (const HostPorts& ports : *pools) {
+      if (ports.pool->is_out(address.port()) &&
+          (ports.host.same_host(address) || announced(ports.host).same_host(address))) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 std::size_t LocalMedia::ports_total() const noexcept {
   std::size_t sum = 0;
   for (const HostPorts& ports : pools_) {

@@ -51,6 +51,9 @@ class LocalMedia {
   [[nodiscard]] tl::expected<BoundPair, mgcp::ProtocolError> bind(const io::SocketAddress& host,
                                                                   io::TimePoint now);
 
+  /// Whether one of our own RTP sockets may be at that address. Where it is surely not, this costs
+  /// next to nothing.
+  [[nodiscard]] bool may_own(const io::SocketAddress& address) const;
   /// Pairs in all ranges, and those in use.
   [[nodiscard]] std::size_t ports_total() const noexcept;
   [[nodiscard]] std::size_t ports_used() const noexcept;

@@ -12,6 +12,7 @@
 #include "mgw/live_counters.h"
 #include "mgw/rtcp_reporting.h"
 #include "mgw/tap.h"
+#include "mgw/token_bucket.h"
 #include "rtp/stream_statistics.h"
 #include "rtp/timeline.h"
 
@@ -70,6 +71,7 @@ struct alignas(io::kCacheLineBytes) MediaConnection {
   Traffic rtcp_received;
   Traffic rtcp_sent;
   DropsByCause drops{};
+  TokenBucket pace;                 ///< of what the peer sends
   std::uint32_t notable_drops = 0;  ///< since the last report
   DropCause notable_cause = DropCause::unknown_source;
   std::unique_ptr<Tap> tap;  ///< null as long as nobody listens

@@ -5,6 +5,7 @@
 #include "rtp/payload_conversion.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -47,6 +48,15 @@ io::SocketAddress rtcp_peer(const MediaConnection& connection) noexcept {
 bool takes_rtcp(const MediaConnection& connection) noexcept {
   return !connection.entry.omit_rtcp && (!connection.leg || connection.leg->relays_rtcp()) &&
          !is_unknown(rtcp_peer(connection));
+}
+
+/// What of a second's packets a peer may send at once: after a stall of the network, say.
+constexpr io::Duration kPaceBurst = std::chrono::seconds(1);
+
+/// Whether the peer keeps to the packets per second that it may send.
+bool keeps_pace(MediaConnection& connection, io::TimePoint now) noexcept {
+  const io::Duration interval = connection.entry.packet_interval;
+  return interval == io::Duration::zero() || connection.pace.take(now, interval, kPaceBurst);
 }
 
 /// Octets of the headers of IP and UDP on the way from or to `peer`.
@@ -162,6 +172,10 @@ void MediaPath::forward_rtp(std::uint32_t slot, MediaConnection& source, io::Dat
   MediaPacket packet{std::move(datagram), *header};
   const bool stranger_welcome = source.leg && source.leg->accepts_stranger(context, packet);
   if (!stranger_welcome && !accept_source(slot, source, packet.datagram, false, now)) {
+    return;
+  }
+  if (!keeps_pace(source, now)) {
+    drop_notable(slot, source, DropCause::peer_too_fast);
     return;
   }
   if (source.tap != nullptr) {
@@ -285,6 +299,10 @@ void MediaPath::forward_rtcp(std::uint32_t slot, MediaConnection& source, io::Da
   if (!accept_source(slot, source, datagram, true, now)) {
     return;
   }
+  if (!keeps_pace(source, now)) {
+    drop_notable(slot, source, DropCause::peer_too_fast);
+    return;
+  }
   if (source.tap != nullptr) {
     taps_.received(source, datagram);
   }
@@ -315,7 +333,7 @@ bool MediaPath::leads_somewhere(MediaConnection& source) noexcept {
     return false;
   }
   if (source.entry.routes.empty()) {
-    drop(source, DropCause::no_target);
+    drop(source, source.entry.loops ? DropCause::media_loop : DropCause::no_target);
     return false;
   }
   return true;

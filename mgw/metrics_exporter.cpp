@@ -84,6 +84,21 @@ void collect_e1_lines(const ControlCounters& control, Families& out) {
        [](const E1LineStatus& line) { return line.discarded_blocks.value(); });
 }
 
+void collect_limits(const LimitCounters& limits, Families& out) {
+  out.begin(MetricType::Counter, "mgw_limit_reached_total",
+            "Commands that were refused, or ignored, because a limit was reached.");
+  for (std::size_t cause = 0; cause < kLimitCauses; ++cause) {
+    out.add(limits.refused[cause].value(),
+            {{"cause", std::string(to_string(static_cast<LimitCause>(cause)))}});
+  }
+  out.gauge("mgw_bandwidth_bits_per_second",
+            "What the connections need in each direction by their codecs, headers included.",
+            limits.bandwidth_bps.value());
+  out.counter("mgw_media_loops_total",
+              "Connections that were sent nothing, as it would have come back to them.",
+              limits.media_loops.value());
+}
+
 void collect_control(const ControlCounters& control, Families& out) {
   out.gauge("mgw_endpoints", "Endpoints of the virtual trunk.", control.endpoints_total.value());
   out.gauge("mgw_endpoints_used", "Endpoints with a call.", control.endpoints_used.value());
@@ -447,6 +462,7 @@ std::string metrics_text(const MetricsSources& sources) {
             "The I/O backend in use, and why it is not another one.");
   out.add(1, {{"backend", sources.backend}, {"fallback_reason", sources.fallback_reason}});
   collect_control(*sources.control, out);
+  collect_limits(sources.control->limits, out);
   collect_transactions(sources.control->transactions, out);
   collect_outcomes(*sources.control, out);
   collect_cpu(sources.workers, out);

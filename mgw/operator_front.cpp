@@ -35,7 +35,11 @@ class OperatorFront::VtyStream final : public StreamSession {
   VtyStream(OperatorFront& owner, const io::SocketAddress& peer)
       : owner_(owner),
         session_(ttcn_compat::command_tree(), owner.parts_.view, owner, owner.session_options_,
-                 peer.text()) {
+                 peer.text()),
+        host_(peer.host_text()) {
+    if (owner_.parts_.config.vty.login) {
+      waits_until_ = owner_.password_delays_.until(host_);
+    }
     owner_.vty_streams_.insert(this);
   }
   VtyStream(const VtyStream&) = delete;
@@ -45,17 +49,25 @@ class OperatorFront::VtyStream final : public StreamSession {
   ~VtyStream() override { owner_.vty_streams_.erase(this); }
 
   void receive(std::string_view bytes) override {
+    const int before = session_.wrong_passwords();
     session_.receive(bytes);
+    if (session_.wrong_passwords() > before) {
+      waits_until_ = owner_.password_delays_.note(host_, owner_.parts_.clock.now());
+    }
     follow_log();
   }
-  [[nodiscard]] bool wants_input() const override { return session_.wants_input(); }
-  [[nodiscard]] std::string take_output() override { return session_.take_output(); }
+  [[nodiscard]] bool wants_input() const override { return !waits() && session_.wants_input(); }
+  [[nodiscard]] std::string take_output() override {
+    return waits() ? std::string() : session_.take_output();
+  }
   void on_sent() override {
     session_.on_sent();
     follow_log();
   }
   [[nodiscard]] bool is_over() const override { return session_.is_over(); }
   [[nodiscard]] const std::string& peer() const { return session_.peer(); }
+  /// After a wrong password: neither read from nor written to.
+  [[nodiscard]] bool waits() const { return owner_.parts_.clock.now() < waits_until_; }
 
   /// Hands the log lines that came to the session.
   void show_log() {
@@ -97,6 +109,8 @@ class OperatorFront::VtyStream final : public StreamSession {
 
   OperatorFront& owner_;
   ttcn_compat::VtySession session_;
+  const std::string host_;
+  io::TimePoint waits_until_{};
   std::optional<io::LogSession> log_;
   conf::LogTarget followed_;
 };
@@ -199,6 +213,9 @@ ttcn_compat::CounterSource OperatorFront::counters() const {
 
 void OperatorFront::on_tick() {
   const io::TimePoint now = parts_.clock.now();
+  if (password_delays_.any(now)) {
+    parts_.front.pump_streams();  // some may have waited long enough
+  }
   const bool anybody_looks =
       parts_.config.vty.enabled || parts_.config.ctrl.enabled || !reporters_.empty();
   if (anybody_looks) {

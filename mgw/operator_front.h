@@ -7,6 +7,7 @@
 #include "io/time.h"
 #include "mgw/asio_front.h"
 #include "mgw/gateway_view.h"
+#include "mgw/password_delays.h"
 #include "ttcn-compat/counter_history.h"
 #include "ttcn-compat/counter_reporter.h"
 #include "ttcn-compat/ctrl_variables.h"
@@ -89,6 +90,7 @@ class OperatorFront final : private ttcn_compat::OperatorServices {
   std::vector<conf::StatsReporter> configured_reporters_;
   io::TimePoint next_report_;
   std::set<VtyStream*> vty_streams_;
+  PasswordDelays password_delays_;
   std::atomic<bool> log_lines_wait_{false};  // set by whichever thread logs
 };
 

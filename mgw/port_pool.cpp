@@ -43,4 +43,9 @@ std::size_t PortPool::pair_of(std::uint16_t rtp_port) const noexcept {
   return pair;
 }
 
+bool PortPool::is_out(std::uint16_t rtp_port) const noexcept {
+  return rtp_port >= first_ && rtp_port % 2 == 0 && pair_of(rtp_port) < free_.size() &&
+         !free_.contains(pair_of(rtp_port));
+}
+
 }  // namespace mgw

@@ -23,6 +23,8 @@ class PortPool {
   /// The pair's sockets are closed, or it could not be bound because somebody else has it: it
   /// rests, then is free.
   void release(std::uint16_t rtp_port, io::TimePoint now);
+  /// Whether the pair with this RTP port is given out or rests.
+  [[nodiscard]] bool is_out(std::uint16_t rtp_port) const noexcept;
   /// Pairs in the range.
   [[nodiscard]] std::size_t total() const noexcept { return free_.size(); }
   /// Pairs given out and not yet released.

@@ -2,8 +2,12 @@
 
 #include "mgw/worker_placement.h"
 
+#include <pthread.h>
+#include <time.h>
+
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <new>
@@ -188,6 +192,21 @@ void WorkerPool::take_events(
       take(thread->number, std::move(event));
     }
   }
+}
+
+std::vector<io::Duration> WorkerPool::cpu_times() const {
+  std::vector<io::Duration> times;
+  times.reserve(threads_.size());
+  for (const auto& thread : threads_) {
+    clockid_t clock{};
+    timespec used{};
+    if (::pthread_getcpuclockid(thread->thread.native_handle(), &clock) != 0 ||
+        ::clock_gettime(clock, &used) != 0) {
+      used = {};
+    }
+    times.push_back(std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec));
+  }
+  return times;
 }
 
 std::vector<WorkerView> WorkerPool::views() const {

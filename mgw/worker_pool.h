@@ -61,6 +61,8 @@ class WorkerPool final : public MediaPlane {
   void stop() noexcept;
   /// Hands all waiting events of all workers to `take`.
   void take_events(const std::function<void(std::uint32_t worker, MediaEvent&& event)>& take);
+  /// CPU time that each worker has used so far.
+  [[nodiscard]] std::vector<io::Duration> cpu_times() const;
   /// What the exporter reads, one per worker.
   [[nodiscard]] std::vector<WorkerView> views() const;
 

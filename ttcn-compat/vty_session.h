@@ -68,6 +68,8 @@ class VtySession final : private SessionControl {
   void write_log(std::string_view line);
 
   [[nodiscard]] const std::string& peer() const noexcept { return peer_; }
+  /// Wrong passwords so far.
+  [[nodiscard]] int wrong_passwords() const noexcept { return password_tries_; }
 
  private:
   [[nodiscard]] std::string_view version() const override { return options_.version; }

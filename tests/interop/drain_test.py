@@ -55,11 +55,17 @@ class DrainTest(unittest.TestCase):
     def start(self, **settings):
         self.agent_side = RestartListener()
         self.ctrl = f"127.0.0.1:{free_tcp_port()}"
-        self.gateway = Gateway({
-            "mgcp.notify-entity": self.agent_side.entity, "ctrl.enabled": "true",
-            "ctrl.port": self.ctrl.rpartition(":")[2],
-            **{name.replace("__", ".").replace("_", "-"): value
-               for name, value in settings.items()}})
+        self.gateway = Gateway(
+            {
+                "mgcp.notify-entity": self.agent_side.entity,
+                "ctrl.enabled": "true",
+                "ctrl.port": self.ctrl.rpartition(":")[2],
+                **{
+                    name.replace("__", ".").replace("_", "-"): value
+                    for name, value in settings.items()
+                },
+            }
+        )
         self.addCleanup(self.gateway.kill)
         self.addCleanup(self.agent_side.socket.close)
         self.agent = mgcp.Agent(self.gateway.address, self.gateway.port)
@@ -71,8 +77,13 @@ class DrainTest(unittest.TestCase):
             self.addCleanup(leg.peer.close)
 
     def mgwctl(self, *arguments):
-        done = subprocess.run([MGWCTL, "--json", *arguments, "--ctrl", self.ctrl],
-                              capture_output=True, text=True, timeout=60 * PATIENCE, check=False)
+        done = subprocess.run(
+            [MGWCTL, "--json", *arguments, "--ctrl", self.ctrl],
+            capture_output=True,
+            text=True,
+            timeout=60 * PATIENCE,
+            check=False,
+        )
         return done.returncode, json.loads(done.stdout)
 
     def media_flows(self, packets=20):
@@ -99,8 +110,9 @@ class DrainTest(unittest.TestCase):
         self.assertEqual((status, result["draining"], result["calls"]), (0, True, 1), result)
         self.refuses_new_calls()
         self.media_flows()
-        self.assertEqual(self.mgwctl("undrain"),
-                         (0, {"draining": False, "end": "", "calls": 1, "over": False}))
+        self.assertEqual(
+            self.mgwctl("undrain"), (0, {"draining": False, "end": "", "calls": 1, "over": False})
+        )
         call = self.agent.crcx("rtpbridge/*@mgw", call="77", mode="recvonly")
         self.assertEqual(call.code, 200)
         self.assertEqual(self.gateway.metrics().total("mgw_draining"), 0)
@@ -114,8 +126,10 @@ class DrainTest(unittest.TestCase):
         """mgwctl drain --wait: the call goes on, and the gateway ends when it is over."""
         self.start()
         waiting = subprocess.Popen(
-            [MGWCTL, "--json", "drain", "--wait", "--ctrl", self.ctrl], stdout=subprocess.PIPE,
-            text=True)
+            [MGWCTL, "--json", "drain", "--wait", "--ctrl", self.ctrl],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         wait_for(lambda: "draining" in self.agent.auep().comment, "the drain begins")
         self.refuses_new_calls()
         self.media_flows()

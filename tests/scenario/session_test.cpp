@@ -494,7 +494,7 @@ TEST_CASE("while too many commands are under way new work is refused, deletions 
   const auto third = scene.agent.start("DLCX", kEndpoint, "");
   scene.run_for(1s);
   CHECK(scene.agent.answer(first)->code == 200);
-  CHECK(scene.agent.answer(second)->code == 400);
+  CHECK(scene.agent.answer(second)->code == 409);
   CHECK(scene.agent.answer(third)->code == 200);
   CHECK(scene.world.connections() == 1);
 }

@@ -1,0 +1,27 @@
+#pragma once
+// A limit of a rate with room for bursts: the generic cell rate algorithm (ITU-T I.371), which
+// needs one instant per subject and neither timer nor division.
+
+#include "io/time.h"
+
+namespace mgw {
+
+/// One subject's state. What the rate is comes with each call, so it may change at any time.
+class TokenBucket {
+ public:
+  /// Takes a token if there is one: they come one per `interval`, and what has come in `burst` may
+  /// be taken at once.
+  [[nodiscard]] bool take(io::TimePoint now, io::Duration interval, io::Duration burst) noexcept {
+    const io::TimePoint from = next_ > now ? next_ : now;
+    if (from - now > burst - interval) {
+      return false;
+    }
+    next_ = from + interval;
+    return true;
+  }
+
+ private:
+  io::TimePoint next_{};  // when all tokens are back
+};
+
+}  // namespace mgw
