@@ -44,8 +44,11 @@ std::size_t PortPool::pair_of(std::uint16_t rtp_port) const noexcept {
 }
 
 bool PortPool::is_out(std::uint16_t rtp_port) const noexcept {
-  return rtp_port >= first_ && rtp_port % 2 == 0 && pair_of(rtp_port) < free_.size() &&
-         !free_.contains(pair_of(rtp_port));
+  if (rtp_port < first_ || rtp_port % 2 != 0) {
+    return false;
+  }
+  const std::size_t pair = (rtp_port - first_) / 2U;
+  return pair < free_.size() && !free_.contains(pair);
 }
 
 }  // namespace mgw

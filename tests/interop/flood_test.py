@@ -130,7 +130,7 @@ class LimitTest(unittest.TestCase):
     def test_agent_rate(self):
         """An agent above mgcp.rate-limit gets 409; another host's agent is served."""
         with Gateway(
-            {"mgcp.rate-limit": 1, "mgcp.rate-burst": 5, "mgcp.bind": "0.0.0.0"}
+            {"mgcp.rate-limit": 1, "mgcp.rate-burst": 5}
         ) as gateway:
             with Agents(gateway.port) as agents:
                 codes = [agents.wild.auep("null@mgw").code for _ in range(8)]
@@ -193,7 +193,7 @@ class Agents:
 
     def __init__(self, port):
         self.wild = mgcp.Agent("127.0.0.1", port)
-        self.quiet = mgcp.Agent("127.0.0.2", port)
+        self.quiet = mgcp.Agent("127.0.0.1", port, source="127.0.0.2")
 
     def __enter__(self):
         return self

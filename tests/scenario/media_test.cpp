@@ -399,7 +399,9 @@ TEST_CASE("keep-alives go out once per command or by the interval, to listeners 
 
 TEST_CASE(
     "a burst is carried in order by a link that can't take it at once, or cut, never swapped") {
-  Scene scene;
+  conf::Config config = sim::small_config();
+  config.endpoints.options.packets_per_second = 0;
+  Scene scene(config);
   const Call call(scene);
   auto& slow = scene.world.network().link(scene.world.gateway(), call.b.peer->local());
   slow.bytes_per_second = 2'000;

@@ -234,6 +234,7 @@ class Soak {
                                                 fmt::format("198.51.100.{}", 201 + i),
                                                 seed * 3 + static_cast<std::uint64_t>(i)));
     }
+    sockets_at_start_ = world_.gateway_sockets();
   }
 
   /// Sets up `setups` calls, ends all and checks that nothing is left.
@@ -285,8 +286,8 @@ class Soak {
   static conf::Config config() {
     conf::Config config = sim::small_config();
     config.endpoints.count = 64;
-    config.rtp.port_max = 4079;  // 40 pairs, which 48 calls use up
-    config.rtp.port_quarantine = 200ms;
+    config.rtp.port_max = 4199;  // 100 pairs, which 48 calls use up now and then
+    config.rtp.port_quarantine = 50ms;
     config.mgcp.transaction_history = 2s;
     config.endpoints.options.connection_timeout = 5s;
     config.endpoints.options.generate_rtcp = true;
@@ -355,7 +356,7 @@ class Soak {
     CHECK(world_.endpoints_used() == 0);
     CHECK(world_.connections() == 0);
     CHECK(world_.ports_used() == 0);
-    CHECK(world_.gateway_sockets() == 0);
+    CHECK(world_.gateway_sockets() == sockets_at_start_);
     CHECK(world_.control().pending() == 0);
     CHECK(world_.control().counters().transactions_remembered.value() == 0);
     CHECK(world_.control().counters().limits.bandwidth_bps.value() == 0);
@@ -366,6 +367,7 @@ class Soak {
   io::SimRandom random_;
   sim::SimWorld world_;
   std::vector<std::unique_ptr<Agent>> agents_;
+  std::size_t sockets_at_start_ = 0;  // those of our agents
   std::uint64_t steps_ = 0;
 };
 

@@ -75,11 +75,13 @@ def sdp(address, port, codecs, fmtp=()):
 
 
 class Agent:
-    """A UDP socket that is connected to the gateway's MGCP port."""
+    """A UDP socket that is connected to the gateway's MGCP port, on the host `source` if given."""
 
-    def __init__(self, address, port):
+    def __init__(self, address, port, source=None):
         self.socket = socket.socket(family_of(address), socket.SOCK_DGRAM)
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 * 1024 * 1024)
+        if source:
+            self.socket.bind((source, 0))
         self.socket.connect((address, port))
 
     def close(self):

@@ -21,11 +21,11 @@ from support.waiting import PATIENCE, wait_for
 SETTINGS = {
     "endpoints.count": 64,
     "mgcp.transaction-history-s": 1,
-    "rtp.port-quarantine-ms": 100,
+    "rtp.port-quarantine-ms": 20,
     "endpoints.connection-timeout-s": 3,
     "rtcp.generate": "true",
 }
-PORTS = 80  # 40 pairs, which the agents' calls use up
+PORTS = 200  # 100 pairs, which the agents' calls use up now and then
 CALLS_OF_AGENT = 16
 TRIES_MAX = 4
 FIRST, SECOND, TALKING, DELETING = range(4)
@@ -49,6 +49,7 @@ class SoakAgent:
         self.loss = self.repeats = 0.0
         self.calls, self.due = {}, []
         self.number = self.set_up = self.refused = self.given_up = 0
+        self.next_begin = 0.0
         self.socket = None
         self.media = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.media.bind(("127.0.0.1", 0))
@@ -109,7 +110,8 @@ class SoakAgent:
         )
 
     def step(self, may_begin):
-        while may_begin and len(self.calls) < CALLS_OF_AGENT:
+        now = time.monotonic()
+        while may_begin and now >= self.next_begin and len(self.calls) < CALLS_OF_AGENT:
             self.number += 1
             self.crcx(SoakCall(self.number))
         for _ in range(64):
@@ -144,6 +146,7 @@ class SoakAgent:
             del self.calls[transaction]
         elif code != 200:
             self.refused += 1
+            self.next_begin = time.monotonic() + 0.02
             if call.state == FIRST:
                 del self.calls[transaction]
             else:
