@@ -85,26 +85,6 @@ CallControl::CallControl(const CallControlParts& parts)
 
 CallControl::~CallControl() = default;
 
-bool CallControl::allowed(const io::SocketAddress& agent) const noexcept {
-  const auto& allow = parts_.config.mgcp.allow;
-  return allow.empty() ||
-         std::any_of(allow.begin(), allow.end(), [&agent](const conf::IpNetwork& network) {
-           return network.contains(agent.host_bytes());
-         });
-}
-
-AgentVerdict CallControl::judge(const io::SocketAddress& agent) {
-  const conf::MgcpOptions& options = parts_.config.mgcp;
-  const io::TimePoint now = parts_.clock.now();
-  const AgentVerdict verdict =
-      agent_limiter_.judge(agent, options.rate_limit, options.rate_burst, now);
-  if (verdict != AgentVerdict::admitted) {
-    admission_.note(
-        verdict == AgentVerdict::refused ? LimitCause::agent_rate : LimitCause::agent_flood, now);
-  }
-  return verdict;
-}
-
 void CallControl::on_datagram(const io::SocketAddress& agent, std::string_view datagram) {
   counters_.datagrams.add();
   if (!allowed(agent)) {
@@ -156,22 +136,6 @@ void CallControl::on_message(const io::SocketAddress& agent, std::string_view me
     on_response_line(agent, *response);
   } else {
     counters_.garbage.add();
-  }
-}
-
-void CallControl::on_refused(const io::SocketAddress& agent, std::string_view datagram) {
-  bool refused = agent != notified_agent_;
-  mgcp::MessageSplitter splitter(refused ? std::string_view() : datagram);
-  while (const auto message = splitter.next()) {
-    const mgcp::FirstLine line = mgcp::parse_first_line(*message);
-    if (const auto* response = std::get_if<mgcp::ResponseLine>(&line)) {
-      on_response_line(agent, *response);
-    } else {
-      refused = true;
-    }
-  }
-  if (refused) {
-    counters_.refused_agents.add();
   }
 }
 

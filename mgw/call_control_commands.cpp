@@ -273,20 +273,6 @@ void CallControl::crcx(const mgcp::CommandLine& line, const mgcp::EndpointName& 
                  std::move(reply));
 }
 
-CallControl::Error CallControl::check_room(const mgcp::Request& request, std::uint32_t number,
-                                           const Connection& connection) {
-  Admission::Candidate candidate;
-  candidate.new_call = trunks_.find(number)->call_id.empty();
-  candidate.worker = worker_of_next(number, request);
-  candidate.worker_has_room = parts_.media.has_room(candidate.worker);
-  candidate.connections = counters_.connections.value() - in_the_way(number, request).size();
-  candidate.bandwidth_bps = bandwidth_bps(connection);
-  if (!candidate.worker_has_room) {
-    counters_.transactions_refused.add();
-  }
-  return admission_.check(candidate, parts_.clock.now());
-}
-
 std::span<const std::unique_ptr<Connection>> CallControl::in_the_way(std::uint32_t number,
                                                                      const mgcp::Request& request) {
   const Endpoint& endpoint = *trunks_.find(number);

@@ -91,9 +91,9 @@ void collect_limits(const LimitCounters& limits, Families& out) {
     out.add(limits.refused[cause].value(),
             {{"cause", std::string(to_string(static_cast<LimitCause>(cause)))}});
   }
-  out.gauge("mgw_bandwidth_bits_per_second",
+  out.gauge("mgw_bandwidth_bytes_per_second",
             "What the connections need in each direction by their codecs, headers included.",
-            limits.bandwidth_bps.value());
+            limits.bandwidth_bps.value() / 8);
   out.counter("mgw_media_loops_total",
               "Connections that were sent nothing, as it would have come back to them.",
               limits.media_loops.value());

@@ -290,7 +290,7 @@ class Soak:
                     "rtp_port_pairs_used",
                     "io_sockets",
                     "mgcp_transactions_remembered",
-                    "bandwidth_bits_per_second",
+                    "bandwidth_bytes_per_second",
                 )
             }
             came, went = metrics.balance()
