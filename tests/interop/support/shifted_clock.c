@@ -30,8 +30,7 @@ int clock_gettime(clockid_t clock, struct timespec* out) {
     attach();
   }
   const int result = real_clock_gettime(clock, out);
-  if (result == 0 && shift != NULL &&
-      (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) {
+  if (result == 0 && shift != NULL && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) {
     out->tv_sec += atomic_load_explicit(shift, memory_order_relaxed);
   }
   return result;
