@@ -105,7 +105,7 @@ void RtcpSession::on_sent(const SentPacket& packet, io::TimePoint now) noexcept 
   stream->ssrc = packet.ssrc;
   stream->used = true;
   stream->last_at = now;
-  ++stream->packets;
+  stream->packets += packet.packets;
   stream->octets += static_cast<std::uint32_t>(packet.payload_bytes);
 }
 

@@ -55,13 +55,15 @@ struct RemoteReception {
   }
 };
 
-/// One RTP packet as it was sent.
+/// One RTP packet as it was sent, or a run of packets in order, of which these are the newest's
+/// numbers.
 struct SentPacket {
   std::uint32_t ssrc = 0;
   std::uint32_t timestamp = 0;
   std::uint16_t sequence = 0;
-  std::size_t payload_bytes = 0;  ///< Without header and padding.
+  std::size_t payload_bytes = 0;  ///< Of all of them, without header and padding.
   std::uint32_t clock_rate_hz = 8000;
+  std::uint32_t packets = 1;
 };
 
 /// See above. The streams that are sent are those that were forwarded, under the numbers that the
@@ -81,7 +83,7 @@ class RtcpSession {
   RtcpSession(std::uint32_t own_ssrc, const Name& name, io::Duration wall_clock_offset) noexcept
       : own_ssrc_(own_ssrc), wall_clock_offset_(wall_clock_offset), name_(name) {}
 
-  /// Counts a packet that goes to the peer.
+  /// Counts a packet that goes to the peer, or a run of them whose newest left at `now`.
   void on_sent(const SentPacket& packet, io::TimePoint now) noexcept;
   /// Forgets a stream whose BYE went to the peer.
   void on_stream_ended(std::uint32_t ssrc) noexcept;

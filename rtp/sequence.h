@@ -37,6 +37,8 @@ class ExtendedSequence {
     }
     return extended;
   }
+  /// The highest moves on by `steps`, counted elsewhere.
+  constexpr void advance(std::int64_t steps) noexcept { highest_ += steps; }
   /// The highest extended number so far; 0 before the first.
   [[nodiscard]] constexpr std::int64_t highest() const noexcept { return highest_; }
   /// Whether a number has come.

@@ -189,6 +189,29 @@ void StreamStatistics::on_packet(std::uint16_t sequence, std::uint32_t timestamp
   }
 }
 
+StreamProgress StreamStatistics::progress() const noexcept {
+  StreamProgress progress;
+  progress.highest = highest_;
+  progress.window_low = window_low_;
+  progress.window_high = window_high_;
+  progress.transit = transit_;
+  progress.jitter_scaled = jitter_scaled_;
+  progress.transit_known = transit_known_;
+  return progress;
+}
+
+void StreamStatistics::advance(const StreamProgress& progress) noexcept {
+  received_ += progress.packets;
+  octets_ += progress.octets;
+  highest_ = progress.highest;
+  window_low_ = progress.window_low;
+  window_high_ = progress.window_high;
+  transit_ = progress.transit;
+  jitter_scaled_ = progress.jitter_scaled;
+  transit_known_ = progress.transit_known;
+  after_jump_ = kNoJump;
+}
+
 void StreamStatistics::on_sender_report(std::uint64_t ntp_timestamp, io::TimePoint now) noexcept {
   last_sender_report_ = middle_of_ntp(ntp_timestamp);
   sender_report_at_ = now;
@@ -310,6 +333,25 @@ void ConnectionStatistics::on_packet(const RtpHeader& header, io::TimePoint now,
   current_.on_packet(header.sequence, header.timestamp, header.payload_size, now);
   check_.on_packet(header.ssrc, header.sequence, header.timestamp, header.marker,
                    packet_duration_ticks);
+}
+
+std::optional<StreamProgress> ConnectionStatistics::progress() const noexcept {
+  if (!current_.started()) {
+    return std::nullopt;
+  }
+  StreamProgress progress = current_.progress();
+  const auto newest = static_cast<std::uint16_t>(current_.highest_sequence() & 0xffffU);
+  if (!check_.is_last(current_.ssrc(), newest)) {
+    return std::nullopt;
+  }
+  progress.timestamp = check_.timestamp();
+  return progress;
+}
+
+void ConnectionStatistics::advance(const StreamProgress& progress) noexcept {
+  current_.advance(progress);
+  check_.advance(static_cast<std::uint16_t>(current_.highest_sequence() & 0xffffU),
+                 progress.timestamp, progress.timestamp_errors);
 }
 
 void ConnectionStatistics::on_sender_report(const SenderInfo& sender, io::TimePoint now) noexcept {

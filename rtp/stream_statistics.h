@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace rtp {
 
@@ -24,6 +25,23 @@ inline constexpr int kMaxMisorder = 100;
 /// the clock.
 [[nodiscard]] std::uint32_t to_rtp_ticks(io::TimePoint time, std::uint32_t clock_rate_hz) noexcept;
 
+/// What a run of packets in order, counted elsewhere, does to the state of their stream. What moves
+/// on is told as differences, the rest as it is after the last of them.
+struct StreamProgress {
+  std::uint64_t packets = 0;
+  std::uint64_t octets = 0;  ///< of payload
+  std::int64_t steps = 0;    ///< of the sequence number; more than packets where some are missing
+  std::uint32_t timestamp_errors = 0;
+  std::uint32_t timestamp = 0;    ///< of the newest packet
+  io::TimePoint arrival{};        ///< of the newest packet
+  std::int64_t highest = 0;       ///< extended sequence number of the newest packet
+  std::uint64_t window_low = 0;   ///< bit n: number highest - n has come
+  std::uint64_t window_high = 0;  ///< bit n: number highest - 64 - n has come
+  std::uint32_t transit = 0;
+  std::uint32_t jitter_scaled = 0;  ///< times 16
+  bool transit_known = false;
+};
+
 /// Counts timestamps that don't fit their packets: the same sequence number with another timestamp,
 /// or a step since the last packet that is no multiple of the packet duration. Not checked: packets
 /// with the marker bit, the first packet of an SSRC, steps smaller than one tick per packet.
@@ -33,8 +51,20 @@ class TimestampCheck {
   /// checked.
   void on_packet(std::uint32_t ssrc, std::uint16_t sequence, std::uint32_t timestamp, bool marker,
                  std::uint32_t packet_duration_ticks) noexcept;
+  /// Packets of the same SSRC were looked at elsewhere, the last one with these numbers.
+  void advance(std::uint16_t sequence, std::uint32_t timestamp, std::uint32_t errors) noexcept {
+    sequence_ = sequence;
+    timestamp_ = timestamp;
+    errors_ += errors;
+  }
   /// Packets found wrong so far.
   [[nodiscard]] std::uint32_t errors() const noexcept { return errors_; }
+  /// Whether the last packet looked at was that one.
+  [[nodiscard]] bool is_last(std::uint32_t ssrc, std::uint16_t sequence) const noexcept {
+    return started_ && ssrc_ == ssrc && sequence_ == sequence;
+  }
+  /// Of the last packet.
+  [[nodiscard]] std::uint32_t timestamp() const noexcept { return timestamp_; }
 
  private:
   std::uint32_t ssrc_ = 0;
@@ -80,6 +110,10 @@ class StreamStatistics {
   /// Counts one packet of this SSRC that arrived at `now`.
   void on_packet(std::uint16_t sequence, std::uint32_t timestamp, std::size_t payload_bytes,
                  io::TimePoint now) noexcept;
+  /// The state that further packets in order change, without any of them.
+  [[nodiscard]] StreamProgress progress() const noexcept;
+  /// Packets of this SSRC were counted elsewhere, starting from progress().
+  void advance(const StreamProgress& progress) noexcept;
   /// Remembers a sender report of this SSRC for the next report block (LSR, DLSR).
   void on_sender_report(std::uint64_t ntp_timestamp, io::TimePoint now) noexcept;
 
@@ -172,6 +206,11 @@ class ConnectionStatistics {
   /// timestamp check, 0 = unknown.
   void on_packet(const RtpHeader& header, io::TimePoint now,
                  std::uint32_t packet_duration_ticks) noexcept;
+  /// What counting elsewhere has to start from; none while the stream is out of step: before the
+  /// first packet, or when the last one was late or jumped.
+  [[nodiscard]] std::optional<StreamProgress> progress() const noexcept;
+  /// Packets of the current SSRC were counted elsewhere, starting from progress().
+  void advance(const StreamProgress& progress) noexcept;
   /// Takes note of a received sender report (as it arrived); reports of SSRCs without media are
   /// ignored.
   void on_sender_report(const SenderInfo& sender, io::TimePoint now) noexcept;

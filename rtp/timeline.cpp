@@ -107,14 +107,42 @@ void Timeline::select_mapping(const RtpHeader& header, io::TimePoint now, Timeli
   }
 }
 
+void Timeline::note_newest(std::uint16_t sequence, std::uint32_t timestamp,
+                           io::TimePoint now) noexcept {
+  newest_sequence_ = sequence;
+  newest_timestamp_ = timestamp;
+  newest_at_ = now;
+  const int since_change = sequence_distance(current_.first_output, newest_sequence_);
+  has_previous_ = has_previous_ && since_change >= 0 && since_change < kMaxMisorder;
+}
+
+std::optional<StreamMapping> Timeline::steady_mapping(std::uint32_t ssrc, std::uint16_t sequence,
+                                                      std::uint32_t timestamp) const noexcept {
+  const auto output = static_cast<std::uint16_t>(sequence + current_.sequence_offset);
+  if (!started_ || current_.source_ssrc != ssrc || output != newest_sequence_ ||
+      timestamp + current_.timestamp_offset != newest_timestamp_) {
+    return std::nullopt;
+  }
+  return mapping();
+}
+
+void Timeline::advance(const StreamProgress& progress) noexcept {
+  if (progress.packets == 0) {
+    return;
+  }
+  note_newest(static_cast<std::uint16_t>(newest_sequence_ + progress.steps),
+              progress.timestamp + current_.timestamp_offset, progress.arrival);
+  has_previous_ = has_previous_ && progress.steps < kMaxMisorder;  // it may have gone round
+  source_sequence_.advance(progress.steps);
+  packets_ += static_cast<std::uint32_t>(progress.packets);
+  octets_ += static_cast<std::uint32_t>(progress.octets);
+  check_.advance(newest_sequence_, newest_timestamp_, progress.timestamp_errors);
+}
+
 void Timeline::advance(const RtpHeader& header, const TimelinePatch& patch,
                        io::TimePoint now) noexcept {
   if (is_newest(patch.sequence)) {
-    newest_sequence_ = patch.sequence;
-    newest_timestamp_ = patch.timestamp;
-    newest_at_ = now;
-    const int since_change = sequence_distance(current_.first_output, newest_sequence_);
-    has_previous_ = has_previous_ && since_change >= 0 && since_change < kMaxMisorder;
+    note_newest(patch.sequence, patch.timestamp, now);
   }
   static_cast<void>(source_sequence_.update(header.sequence));
   ++packets_;

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace rtp {
@@ -57,6 +58,13 @@ class Timeline {
   void apply(std::span<std::byte> packet, RtpHeader& header, io::TimePoint now,
              TimelineOptions options, TimelineTiming timing) noexcept;
 
+  /// What is added to the numbers of packets in order as long as nothing unusual comes; none if
+  /// `ssrc` is not the source or `sequence` and `timestamp` are not those of its newest packet.
+  [[nodiscard]] std::optional<StreamMapping> steady_mapping(std::uint32_t ssrc,
+                                                            std::uint16_t sequence,
+                                                            std::uint32_t timestamp) const noexcept;
+  /// Packets of the source were mapped elsewhere by steady_mapping().
+  void advance(const StreamProgress& progress) noexcept;
   /// The current mapping, for RTCP. Not active as long as media passed unchanged.
   [[nodiscard]] StreamMapping mapping() const noexcept;
   /// Timestamp errors of what goes out ("TO").
@@ -79,6 +87,7 @@ class Timeline {
   void continue_with(const RtpHeader& header, io::TimePoint now, TimelineTiming timing) noexcept;
   void align(const RtpHeader& header, std::uint32_t packet_duration_ticks) noexcept;
   void advance(const RtpHeader& header, const TimelinePatch& patch, io::TimePoint now) noexcept;
+  void note_newest(std::uint16_t sequence, std::uint32_t timestamp, io::TimePoint now) noexcept;
 
   Mapping current_;
   Mapping previous_;

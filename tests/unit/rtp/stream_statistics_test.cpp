@@ -426,3 +426,51 @@ TEST_CASE("the list of SSRCs is bounded: of many the newest are told and the oth
   }
   CHECK(statistics.totals().received == kMany);
 }
+
+TEST_CASE("packets counted elsewhere leave the same statistics behind") {
+  ConnectionStatistics whole;
+  ConnectionStatistics parts;
+  const auto packet = [](int sequence) {
+    // Some are missing, some are off the grid, the arrival jitters.
+    const auto timestamp =
+        static_cast<std::uint32_t>(sequence) * kTicks + (sequence % 10 == 0 ? 1U : 0U);
+    return header_of(kSsrc, sequence, timestamp);
+  };
+  const auto arrival = [](int sequence) { return at(20ms * sequence + 1ms * (sequence % 3)); };
+  const auto feed = [&](ConnectionStatistics& statistics, int first, int last) {
+    for (int sequence = first; sequence <= last; ++sequence) {
+      if (sequence % 7 != 0) {
+        statistics.on_packet(packet(sequence), arrival(sequence), kTicks);
+      }
+    }
+  };
+  CHECK_FALSE(parts.progress().has_value());
+  feed(whole, 65'500, 65'550);
+  feed(parts, 65'500, 65'550);
+  const auto before = parts.progress();
+  REQUIRE(before.has_value());
+  const auto received = whole.totals().received;
+  const auto octets = whole.totals().octets;
+  const auto errors = whole.timestamp_errors();
+  feed(whole, 65'551, 65'700);
+  rtp::StreamProgress progress = whole.progress().value();
+  progress.packets = whole.totals().received - received;
+  progress.octets = whole.totals().octets - octets;
+  progress.steps = progress.highest - before->highest;
+  progress.timestamp_errors = whole.timestamp_errors() - errors;
+  parts.advance(progress);
+  for (ConnectionStatistics* one : {&whole, &parts}) {
+    one->on_packet(packet(65'690), arrival(65'700), kTicks);  // twice
+    one->on_packet(packet(65'688), arrival(65'700), kTicks);  // late
+    CHECK_FALSE(one->progress().has_value());
+    feed(*one, 65'701, 65'710);
+  }
+  CHECK(parts.totals().received == whole.totals().received);
+  CHECK(parts.totals().octets == whole.totals().octets);
+  CHECK(parts.totals().lost() == whole.totals().lost());
+  CHECK(parts.totals().duplicates == whole.totals().duplicates);
+  CHECK(parts.totals().reordered == whole.totals().reordered);
+  CHECK(parts.jitter() == whole.jitter());
+  CHECK(parts.timestamp_errors() == whole.timestamp_errors());
+  CHECK(parts.current().highest_sequence() == whole.current().highest_sequence());
+}

@@ -238,3 +238,40 @@ TEST_CASE("output timestamps off the grid are counted where they are not mended"
   CHECK(plain.timestamp_errors() == 9);
   CHECK(mended.timestamp_errors() == 0);
 }
+
+TEST_CASE("packets mapped elsewhere leave the same timeline behind") {
+  Timeline whole;
+  Timeline parts;
+  const auto feed = [](Timeline& timeline, int first, int last) {
+    for (int sequence = first; sequence <= last; ++sequence) {
+      static_cast<void>(
+          timeline.next(header_of(2, sequence, 160U * static_cast<unsigned>(sequence)),
+                        at(20ms * sequence), kSsrc, kPcma));
+    }
+  };
+  CHECK_FALSE(parts.steady_mapping(1, 9, 1440).has_value());
+  for (Timeline* one : {&whole, &parts}) {
+    static_cast<void>(one->next(header_of(1, 9, 1440), at(0ms), kSsrc, kPcma));
+    feed(*one, 100, 110);
+  }
+  CHECK_FALSE(parts.steady_mapping(1, 110, 17'600).has_value());  // not the source any more
+  CHECK_FALSE(parts.steady_mapping(2, 109, 17'440).has_value());  // not its newest packet
+  const auto mapping = parts.steady_mapping(2, 110, 17'600);
+  REQUIRE(mapping.has_value());
+  CHECK(mapping->output_ssrc == 1);
+  CHECK(mapping->sequence_offset == static_cast<std::uint16_t>(10 - 100));
+  feed(whole, 111, 400);
+  rtp::StreamProgress progress;
+  progress.packets = 290;
+  progress.octets = 290 * 160;
+  progress.steps = 290;
+  progress.timestamp = 160 * 400;
+  progress.arrival = at(20ms * 400);
+  parts.advance(progress);
+  CHECK(parts.mapping().source_highest_sequence == whole.mapping().source_highest_sequence);
+  const auto expected = whole.next(header_of(3, 7, 7), at(20ms * 401), kSsrc, kPcma);
+  const auto patch = parts.next(header_of(3, 7, 7), at(20ms * 401), kSsrc, kPcma);
+  check_patch(patch, expected.ssrc, expected.sequence, expected.timestamp);
+  CHECK(parts.mapping().packets_before == whole.mapping().packets_before);
+  CHECK(parts.mapping().octets_before == whole.mapping().octets_before);
+}
