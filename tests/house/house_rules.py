@@ -32,6 +32,7 @@ SKIPPED_FOLDERS = {"build", ".git", "__pycache__", "corpus"}
 WRAPPERS = [
     (r"(liburing|linux/io_uring)\b", r"io/uring_ring\.(h|cpp)|io/uring_probe\.cpp"),
     (r"(numa|numaif)\.h", r"mgw/worker_placement\.cpp"),
+    (r"bpf/(bpf|libbpf)\.h", r"io/kernel_path\.cpp"),
     (r"boost/", r"mgw/asio_(front|streams)\.(h|cpp)"),
     (r"yaml-cpp/", r"conf/config_loader\.cpp"),
     (r"prometheus/", r"mgw/metrics_exporter\.(h|cpp)"),

@@ -46,3 +46,26 @@ function(mgw_test name)
     set_tests_properties(${name} PROPERTIES LABELS "${TEST_LABELS}")
   endif()
 endfunction()
+
+# mgw_embed_bpf(target source.bpf.c HEADER io/x.h NAME kName DEPENDS ...) compiles a program for the kernel with clang and
+# makes the file a constant of the target. It needs no facts about the kernel that it is built on.
+find_program(MGW_BPF_CLANG NAMES clang clang-14 clang-15 clang-16 REQUIRED DOC "clang, for programs in the kernel")
+find_program(MGW_BPF_STRIP NAMES llvm-strip llvm-strip-14 llvm-strip-15 llvm-strip-16 DOC "takes debug information out")
+function(mgw_embed_bpf target source)
+  cmake_parse_arguments(BPF "" "HEADER;NAME" "DEPENDS" ${ARGN})
+  get_filename_component(stem "${source}" NAME_WLE)
+  set(object "${CMAKE_CURRENT_BINARY_DIR}/${stem}.o")
+  set(strip)
+  if(MGW_BPF_STRIP)
+    set(strip COMMAND "${MGW_BPF_STRIP}" -g "${object}")  # BTF, which describes the maps, stays
+  endif()
+  add_custom_command(OUTPUT "${object}.cpp"
+    COMMAND "${MGW_BPF_CLANG}" -O2 -g -target bpf -mcpu=v3 -Wall -Wextra -Werror "-I${PROJECT_SOURCE_DIR}"
+      -idirafter "/usr/include/${CMAKE_LIBRARY_ARCHITECTURE}" -c "${CMAKE_CURRENT_SOURCE_DIR}/${source}" -o "${object}"
+    ${strip}
+    COMMAND "${CMAKE_COMMAND}" "-DINPUT=${object}" "-DOUTPUT=${object}.cpp" -DHEADER=${BPF_HEADER} -DNAME=${BPF_NAME}
+      -P "${PROJECT_SOURCE_DIR}/tools/cmake/EmbedFile.cmake"
+    DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${source}" ${BPF_DEPENDS} "${PROJECT_SOURCE_DIR}/tools/cmake/EmbedFile.cmake"
+    COMMENT "Compiling ${source} for the kernel" VERBATIM)
+  target_sources(${target} PRIVATE "${object}.cpp")
+endfunction()
