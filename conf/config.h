@@ -30,9 +30,21 @@ enum class BackendChoice : std::uint8_t {
 /// bears one more millisecond of delay, not more.
 inline constexpr std::chrono::microseconds kCoalescingMax{1000};
 
+/// Whether the kernel forwards plain RTP by itself.
+enum class KernelPathMode : std::uint8_t {
+  off,
+  automatic,  ///< where the kernel and the rights allow it: tc, else xdp
+  xdp,        ///< starting fails where they don't
+  tc,         ///< likewise
+};
+
 /// Section `io`: the I/O backend of every worker.
 struct IoOptions {
   BackendChoice backend = BackendChoice::automatic;
+  KernelPathMode kernel_path = KernelPathMode::off;
+  /// Names of network devices, separated by commas; empty = those that have the addresses of the
+  /// RTP sockets.
+  std::string kernel_path_devices;
   /// Bytes of one packet buffer, 512..65536. A longer datagram is dropped and counted.
   std::uint32_t buffer_bytes = 2048;
   /// Packet buffers of each worker, 64..1048576; 0 = chosen from the number of endpoints.

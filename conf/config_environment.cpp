@@ -1,9 +1,11 @@
 #include "conf/config_environment.h"
 
 #include "conf/setting.h"
+#include "conf/setting_table.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -28,9 +30,28 @@ tl::unexpected<ConfigError> unknown_value(const char* name, std::string_view val
                   fmt::format("{} is not a backend: it must be {}", quoted(value), accepted)});
 }
 
+tl::expected<void, ConfigError> apply_kernel_path(Config& config, const EnvironmentLookup& lookup) {
+  constexpr const char* kName = "MGW_KERNEL_PATH";
+  const char* const value = lookup(kName);
+  if (value == nullptr || *value == '\0') {
+    return {};
+  }
+  const auto found = std::ranges::find(table::kKernelPaths, lower_case(value));
+  if (found == table::kKernelPaths.end()) {
+    return tl::unexpected(ConfigError{
+        kName, 0, 0, "io.kernel-path",
+        fmt::format("{} is no kernel fast path: it must be off, auto, xdp or tc", quoted(value))});
+  }
+  config.io.kernel_path = static_cast<KernelPathMode>(found - table::kKernelPaths.begin());
+  return {};
+}
+
 }  // namespace
 
 tl::expected<void, ConfigError> apply_environment(Config& config, const EnvironmentLookup& lookup) {
+  if (auto applied = apply_kernel_path(config, lookup); !applied) {
+    return applied;
+  }
   constexpr const char* kOwnName = "MGW_IO_BACKEND";
   constexpr const char* kOsmoName = "LIBOSMO_IO_BACKEND";
   const char* const own = lookup(kOwnName);

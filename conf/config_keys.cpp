@@ -57,6 +57,17 @@ constexpr Setting kIoAndWorkers[] = {
         "start "
         "where it is not allowed. The environment variables MGW_IO_BACKEND and LIBOSMO_IO_BACKEND "
         "take precedence."),
+    choice<&Config::io, &IoOptions::kernel_path>(
+        "io.kernel-path", kKernelPaths,
+        "Whether the kernel forwards plain RTP between two legs by itself (eBPF), without waking "
+        "the gateway: tc and xdp say where, and fail to start where that is not allowed; auto "
+        "takes tc, else xdp, else neither. Needs CAP_BPF and CAP_NET_ADMIN. The environment "
+        "variable MGW_KERNEL_PATH takes precedence."),
+    text<&Config::io, &IoOptions::kernel_path_devices>(
+        "io.kernel-path-devices", kDevices,
+        "The network devices at which it does that, such as \"lo,eth0\"; \"\" finds those that "
+        "have "
+        "the addresses of the RTP sockets."),
     number<&Config::io, &IoOptions::buffer_bytes>(
         "io.buffer-bytes", "bytes", 512, 65536,
         "Size of a packet buffer. A longer datagram is dropped and counted."),

@@ -24,17 +24,16 @@ using Access = Value& (*)(Config&);
 
 /// The field of a setting. Durations are numbers in their own unit, enumerations one of the
 /// setting's words.
-using Field =
-    std::variant<Access<bool>, Access<std::uint8_t>, Access<std::uint16_t>, Access<std::uint32_t>,
-                 Access<std::chrono::microseconds>, Access<std::chrono::milliseconds>,
-                 Access<std::chrono::seconds>, Access<std::optional<std::chrono::microseconds>>,
-                 Access<std::optional<std::uint32_t>>, Access<std::string>,
-                 Access<std::vector<std::uint32_t>>, Access<std::vector<IpNetwork>>,
-                 Access<KeepAlive>, Access<BackendChoice>, Access<SourceCheck>,
-                 Access<UnknownPayloadTypes>, Access<LogLevel>, Access<OsmuxMode>, Access<E1Wiring>,
-                 Access<OnSigterm>, Access<E1Driver>, Access<StatsReporter::Kind>,
-                 Access<StatsLevel>, Access<LogTarget::Kind>, Access<LogPrintFile>,
-                 Access<std::optional<LogLevel>>, Access<std::vector<LogCategoryLevel>>>;
+using Field = std::variant<
+    Access<bool>, Access<std::uint8_t>, Access<std::uint16_t>, Access<std::uint32_t>,
+    Access<std::chrono::microseconds>, Access<std::chrono::milliseconds>,
+    Access<std::chrono::seconds>, Access<std::optional<std::chrono::microseconds>>,
+    Access<std::optional<std::uint32_t>>, Access<std::string>, Access<std::vector<std::uint32_t>>,
+    Access<std::vector<IpNetwork>>, Access<KeepAlive>, Access<BackendChoice>,
+    Access<KernelPathMode>, Access<SourceCheck>, Access<UnknownPayloadTypes>, Access<LogLevel>,
+    Access<OsmuxMode>, Access<E1Wiring>, Access<OnSigterm>, Access<E1Driver>,
+    Access<StatsReporter::Kind>, Access<StatsLevel>, Access<LogTarget::Kind>, Access<LogPrintFile>,
+    Access<std::optional<LogLevel>>, Access<std::vector<LogCategoryLevel>>>;
 
 /// What a text value must look like.
 struct TextForm {

@@ -24,6 +24,7 @@ inline constexpr std::size_t kPathBytesMax = 4096;
 inline constexpr std::array<std::string_view, 1> kAuto = {"auto"};
 inline constexpr std::array<std::string_view, 1> kAny = {"any"};
 inline constexpr std::array<std::string_view, 3> kBackends = {"auto", "poll", "io_uring"};
+inline constexpr std::array<std::string_view, 4> kKernelPaths = {"off", "auto", "xdp", "tc"};
 inline constexpr std::array<std::string_view, 2> kKeepAlives = {"off", "once"};
 inline constexpr std::array<std::string_view, 3> kSources = {"strict", "latch", "any"};
 inline constexpr std::array<std::string_view, 2> kUnknownPayloadTypes = {"pass", "drop"};
@@ -66,6 +67,12 @@ inline bool is_path(std::string_view text) {
          std::ranges::none_of(text, [](char c) { return c == '\0' || c == '\n'; });
 }
 
+/// Names of network devices, separated by commas.
+inline bool is_device_list(std::string_view text) {
+  return text.size() <= kDomainBytesMax &&
+         std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~' && c != '/'; });
+}
+
 /// A name for people or for the receivers of reports.
 inline bool is_label(std::string_view text) {
   return text.size() <= kDomainBytesMax &&
@@ -91,6 +98,8 @@ inline constexpr TextForm kOptionalEntity = {
     [](std::string_view text) { return text.empty() || parse_notified_entity(text).has_value(); },
     "name@address:port, with an IPv6 address in [], or \"\" for none"};
 inline constexpr TextForm kLabel = {is_label, "at most 255 printable characters, or \"\" for none"};
+inline constexpr TextForm kDevices = {
+    is_device_list, "names of network devices separated by commas, or \"\" for those found"};
 inline constexpr TextForm kOptionalPath = {is_path, "a file name, or \"\" for none"};
 inline constexpr TextForm kOptionalDirectory = {is_path,
                                                 "the name of a directory, or \"\" for none"};

@@ -42,8 +42,8 @@ constexpr std::uint64_t kAliveNanosecondsMax = 5'000'000'000;
 constexpr int kSpinsBeforeYield = 1000;
 
 constexpr std::array<std::string_view, kKernelMissCount> kMissNames = {
-    "source",  "other",     "malformed", "ssrc",   "sequence", "payload_type",
-    "payload", "timestamp", "size",      "device", "contended"};
+    "source",  "other",     "malformed", "ssrc", "sequence", "payload_type",
+    "payload", "timestamp", "pace",      "size", "device",   "contended"};
 
 /// The last complaint of libbpf on this thread: the best reason there is for the operator.
 thread_local std::array<char, 256> last_complaint{};

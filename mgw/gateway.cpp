@@ -106,7 +106,9 @@ Gateway::Gateway(const conf::Config& config, ProgramFacts facts)
   if (!selection) {
     throw std::runtime_error(selection.error());
   }
-  workers_ = std::make_unique<WorkerPool>(config_, selection->choice, [this] { front_.wake(); });
+  kernel_path_ = start_kernel_path(config_, worker_count(config_));
+  workers_ = std::make_unique<WorkerPool>(
+      config_, selection->choice, [this] { front_.wake(); }, kernel_path_.path.get());
   const std::string_view backend =
       selection->choice == io::BackendChoice::io_uring ? "io_uring" : "poll";
   if (selection->fallback_reason.empty()) {
@@ -175,7 +177,7 @@ void Gateway::open_front() {
 void Gateway::open_operator_front(std::string_view backend) {
   view_ = std::make_unique<GatewayView>(
       GatewayViewParts{config_, facts_.configuration_file, *control_, *notifier_, *drain_, clock_,
-                       backend, [this] { return on_reconfigured(); },
+                       backend, kernel_path_.text(), [this] { return on_reconfigured(); },
                        [this] {
                          notifier_->notify(mgcp::RestartMethod::forced, clock_.now());
                          front_.stop();
@@ -210,6 +212,8 @@ void Gateway::start_status(const io::BackendSelection& selection) {
   metrics.records = records_.get();
   metrics.backend = backend;
   metrics.fallback_reason = selection.fallback_reason;
+  metrics.kernel_path = kernel_path_.path.get();
+  metrics.kernel_path_refusal = kernel_path_.refusal;
   const io::SocketAddress address = configured(config_.metrics.bind, config_.metrics.port);
   auto server = StatusServer::start(address, {std::move(metrics), board_, clock_});
   if (server) {
@@ -342,6 +346,9 @@ void Gateway::run() {
     control_->on_tick();
     notifier_->on_tick(clock_.now());
     operators_->on_tick();
+    if (kernel_path_.path != nullptr) {
+      kernel_path_.path->show_alive(clock_.now());
+    }
     if (service_) {
       service_->on_tick();
     }

@@ -9,6 +9,7 @@
 #include "mgw/call_sampler.h"
 #include "mgw/drain_control.h"
 #include "mgw/gateway_view.h"
+#include "mgw/kernel_path_start.h"
 #include "mgw/log_setup.h"
 #include "mgw/operator_front.h"
 #include "mgw/record_writer.h"
@@ -79,6 +80,7 @@ class Gateway {
   // Sessions in front_ use operators_, which is destroyed before: close_streams() ends them first.
   AsioFront front_;
   std::unique_ptr<TapRegistry> taps_;
+  KernelPathSelection kernel_path_;
   std::unique_ptr<WorkerPool> workers_;
   std::unique_ptr<RecordWriter> records_;   // null: calls are not recorded
   std::unique_ptr<CallRecorder> recorder_;  // likewise

@@ -26,6 +26,7 @@ struct GatewayViewParts {
   DrainControl& drain;
   const io::Clock& clock;
   std::string_view backend;  ///< "poll" or "io_uring"; a literal
+  std::string kernel_path;   ///< "tc on lo", "off" or "off: the reason"
   /// `config` has changed and is to be applied; an error, a sentence, says that nothing of it was.
   std::function<tl::expected<void, std::string>()> on_reconfigured;
   std::function<void()> shut_down;
@@ -56,6 +57,7 @@ class GatewayView final : public ttcn_compat::GatewayAccess {
   [[nodiscard]] std::vector<ttcn_compat::E1LineView> e1_lines() const override;
   [[nodiscard]] std::vector<ttcn_compat::ThreadView> threads() const override;
   [[nodiscard]] std::string_view backend() const override { return parts_.backend; }
+  [[nodiscard]] std::string_view kernel_path() const override { return parts_.kernel_path; }
   void visit_counters(const ttcn_compat::CounterGroupVisitor& visit) const override;
   void free_endpoint(std::size_t trunk, std::uint32_t index) override;
   bool reset_endpoint(std::size_t trunk, std::uint32_t index) override;

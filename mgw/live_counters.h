@@ -32,6 +32,11 @@ class LiveTraffic {
     packets_.add();
     octets_.add(bytes);
   }
+  /// Adds what was counted elsewhere.
+  void add(const Traffic& traffic) noexcept {
+    packets_.add(traffic.packets);
+    octets_.add(traffic.octets);
+  }
   [[nodiscard]] Traffic value() const noexcept { return {packets_.value(), octets_.value()}; }
 
  private:

@@ -50,6 +50,19 @@ struct ConnectionCounters {
   DropsByCause drops = {};                 ///< `dropped`, by cause
 };
 
+/// What the kernel fast path has to do with a connection (mgw/kernel_flows.h).
+struct KernelFlowPlace {
+  static constexpr std::uint32_t kNone = 0xffffffff;
+
+  std::uint32_t flow = kNone;     ///< its number, once the connection has had one
+  bool active = false;            ///< the kernel forwards what comes from the peer
+  bool quiet = false;             ///< it is looked at whether it is to
+  std::uint8_t payload_type = 0;  ///< of the last packet that came to the socket
+  io::TimePoint forwarded_at{};   ///< when that was
+  io::TimePoint quiet_since{};    ///< since when nothing came; 0: it may not have been sent yet
+  io::TimePoint not_before{};     ///< nor is it looked at before that
+};
+
 /// Worker thread only, while installed, but for what `live` says. The control thread makes those of
 /// all workers: alignment keeps the ends of two apart.
 struct alignas(io::kCacheLineBytes) MediaConnection {
@@ -58,6 +71,8 @@ struct alignas(io::kCacheLineBytes) MediaConnection {
   io::TimePoint leg_due = io::kNever;  ///< when the leg's timer that counts is due
   io::SocketId rtp_socket;             ///< none: a leg without sockets of its own
   io::SocketId rtcp_socket;
+  io::SocketAddress local_rtp;  ///< of rtp_socket
+  KernelFlowPlace kernel;
   io::SocketAddress learned_source;  ///< latch: the source that was learned; family none = none yet
   /// Latch: the peer before the last SDP. Its late packets don't count until `refused_until`; later
   /// ones mean that it is still the one.

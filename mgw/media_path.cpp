@@ -1,6 +1,7 @@
 #include "mgw/media_path.h"
 
 #include "io/assert.h"
+#include "mgw/kernel_flows.h"
 #include "rtp/demultiplex.h"
 #include "rtp/payload_conversion.h"
 
@@ -50,8 +51,6 @@ bool takes_rtcp(const MediaConnection& connection) noexcept {
          !is_unknown(rtcp_peer(connection));
 }
 
-/// What of a second's packets a peer may send at once: after a stall of the network, say.
-constexpr io::Duration kPaceBurst = std::chrono::seconds(1);
 
 /// Whether the peer keeps to the packets per second that it may send.
 bool keeps_pace(MediaConnection& connection, io::TimePoint now) noexcept {
@@ -178,6 +177,9 @@ void MediaPath::forward_rtp(std::uint32_t slot, MediaConnection& source, io::Dat
     drop_notable(slot, source, DropCause::peer_too_fast);
     return;
   }
+  if (source.kernel.active) {
+    kernel_flows_->interrupt(source, now);
+  }
   if (source.tap != nullptr) {
     taps_.received(source, packet.datagram);
   }
@@ -185,7 +187,11 @@ void MediaPath::forward_rtp(std::uint32_t slot, MediaConnection& source, io::Dat
   if (source.leg && !run_ingress(context, packet)) {
     return;
   }
+  const std::uint8_t payload_type = packet.header.payload_type;
   deliver(context, packet);
+  if (kernel_flows_ != nullptr) {
+    kernel_flows_->on_forwarded(slot, source, payload_type, now);
+  }
 }
 
 void MediaPath::count_received(MediaConnection& source, const MediaPacket& packet,
@@ -306,6 +312,9 @@ void MediaPath::forward_rtcp(std::uint32_t slot, MediaConnection& source, io::Da
   if (source.tap != nullptr) {
     taps_.received(source, datagram);
   }
+  if (kernel_flows_ != nullptr) {
+    kernel_flows_->update(slot);  // RTCP speaks of what media have passed
+  }
   source.live.last_activity.set(now);
   source.rtcp_received.count(datagram.size);
   counters_.rtcp_packets_received.add();
@@ -395,6 +404,9 @@ bool MediaPath::accept_source(std::uint32_t slot, MediaConnection& source,
     const bool left_over = datagram.peer == source.refused_source && now < source.refused_until;
     if (source.learned_source.port() == 0 && !rtcp && !left_over) {
       source.learned_source = datagram.peer;
+      if (kernel_flows_ != nullptr) {
+        kernel_flows_->on_change(slot);  // what is sent there goes elsewhere from now on
+      }
     }
     if (rtcp && datagram.peer.same_host(source.learned_source)) {
       source.learned_rtcp = datagram.peer;
@@ -525,6 +537,9 @@ void MediaPath::install(std::uint32_t slot, std::unique_ptr<MediaConnection> con
   if (slot >= connections_.size()) {
     connections_.resize(std::max<std::size_t>(slot + 1U, 2 * connections_.size()));
     leg_timers_.reserve(kLegTimersPerSlot * connections_.size());
+    if (kernel_flows_ != nullptr) {
+      kernel_flows_->reserve(connections_.size());
+    }
   }
   MGW_ASSERT(connections_[slot] == nullptr);
   connections_[slot] = std::move(connection);

@@ -9,6 +9,7 @@
 #include "io/timer_queue.h"
 #include "mgw/drop_cause.h"
 #include "mgw/e1_leg.h"
+#include "mgw/kernel_counters.h"
 #include "mgw/leg.h"
 #include "mgw/media_connection.h"
 #include "mgw/osmux_counters.h"
@@ -47,7 +48,10 @@ struct MediaCounters {
   io::Counter leg_failures;  ///< peers that did not answer their leg's initialisation
   OsmuxCounters osmux;
   E1Counters e1;
+  KernelPathCounters kernel;
 };
+
+class KernelFlows;
 
 /// The connections of one worker and the packets between them.
 class MediaPath {
@@ -59,6 +63,9 @@ class MediaPath {
   void forward(std::span<io::Datagram> received, io::TimePoint now) noexcept;
   /// Sends the one-octet keep-alive to the connection's peer, from both sockets.
   void send_keep_alive(std::uint32_t slot, MediaConnection& connection, io::TimePoint now) noexcept;
+
+  /// From now on the kernel may forward by itself; `flows` must outlive this.
+  void use_kernel_flows(KernelFlows& flows) noexcept { kernel_flows_ = &flows; }
 
   // --- for legs and devices
 
@@ -198,7 +205,8 @@ class MediaPath {
   std::vector<std::uint32_t> notable_;   // slots; capacity reserved, at most kNotableMax
   std::vector<std::uint32_t> failures_;  // slots; capacity reserved, at most kNotableMax
   std::vector<std::unique_ptr<MediaDevice>> devices_;
-  io::TimerQueue leg_timers_;  // by slot; a connection knows which of its timers counts
+  io::TimerQueue leg_timers_;            // by slot; a connection knows which of its timers counts
+  KernelFlows* kernel_flows_ = nullptr;  ///< null: there is no kernel fast path
   MediaCounters counters_;
   TapPort taps_;
 

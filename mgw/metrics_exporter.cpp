@@ -1,5 +1,6 @@
 #include "mgw/metrics_exporter.h"
 
+#include "io/kernel_path.h"
 #include "io/log.h"
 #include "mgw/counter_groups.h"
 #include "mgw/trunks.h"
@@ -454,6 +455,49 @@ void collect_samples(const SampleCounters& samples, Families& out) {
   out.add(std::chrono::duration<double>(age).count());
 }
 
+void collect_kernel_path(const MetricsSources& sources, Families& out) {
+  const io::KernelPath* const path = sources.kernel_path;
+  out.begin(MetricType::Gauge, "mgw_kernel_path_info",
+            "Where in the kernel plain RTP is forwarded (off, tc or xdp), and why it is not.");
+  out.add(1, {{"path", path != nullptr ? std::string(path->name()) : "off"},
+              {"devices", path != nullptr ? path->devices() : ""},
+              {"reason", sources.kernel_path_refusal}});
+  if (path == nullptr) {
+    return;
+  }
+  const auto add = [&](MetricType type, const char* name, const char* help,
+                       io::Counter KernelPathCounters::*member) {
+    per_worker(sources.workers, out, type, name, help,
+               [member](const WorkerView& view) { return (view.media->kernel.*member).value(); });
+  };
+  add(MetricType::Counter, "mgw_kernel_path_packets_total",
+      "RTP packets that the kernel forwarded by itself; they are in all other counters too.",
+      &KernelPathCounters::packets);
+  add(MetricType::Counter, "mgw_kernel_path_octets_total", "Octets of those.",
+      &KernelPathCounters::octets);
+  add(MetricType::Gauge, "mgw_kernel_path_flows",
+      "Legs whose received RTP the kernel forwards by itself.", &KernelPathCounters::flows);
+  add(MetricType::Counter, "mgw_kernel_path_activations_total",
+      "Times that a leg's RTP was given to the kernel.", &KernelPathCounters::activations);
+  add(MetricType::Counter, "mgw_kernel_path_interruptions_total",
+      "Times that it came back because of an unusual packet.", &KernelPathCounters::interruptions);
+  out.begin(MetricType::Counter, "mgw_kernel_path_refusals_total",
+            "Times that a leg's RTP could not be given to the kernel, by reason.");
+  for (std::size_t i = 0; i < sources.workers.size(); ++i) {
+    for (std::size_t reason = 0; reason < kKernelRefusalCount; ++reason) {
+      out.add(sources.workers[i].media->kernel.refusals[reason].value(),
+              {{"worker", std::to_string(i)},
+               {"reason", std::string(to_string(static_cast<KernelRefusal>(reason)))}});
+    }
+  }
+  out.begin(MetricType::Counter, "mgw_kernel_path_misses_total",
+            "Packets of such legs that the kernel left to the sockets, by reason.");
+  for (int miss = 0; miss < io::kKernelMissCount; ++miss) {
+    const auto reason = static_cast<io::KernelMiss>(miss);
+    out.add(path->misses(reason), {{"reason", std::string(io::to_string(reason))}});
+  }
+}
+
 }  // namespace
 
 std::string metrics_text(const MetricsSources& sources) {
@@ -480,6 +524,7 @@ std::string metrics_text(const MetricsSources& sources) {
   out.counter("mgw_call_records_lost_total",
               "Records of calls that found no room or could not be written.",
               records == nullptr ? 0 : records->lost());
+  collect_kernel_path(sources, out);
   return prometheus::TextSerializer().Serialize(out.take());
 }
 

@@ -11,6 +11,10 @@
 #include <string_view>
 #include <vector>
 
+namespace io {
+class KernelPath;
+}
+
 namespace mgw {
 
 /// What is exported. All must outlive whoever has them.
@@ -21,6 +25,8 @@ struct MetricsSources {
   const RecordWriter* records = nullptr;  ///< null: calls are not recorded
   std::string backend;                    ///< "poll" or "io_uring"
   std::string fallback_reason;            ///< why not io_uring; empty if it was not tried or runs
+  const io::KernelPath* kernel_path = nullptr;  ///< null: there is none
+  std::string kernel_path_refusal;              ///< why there is none though it was asked for
 };
 
 /// The value of the Content-Type header of metrics_text().

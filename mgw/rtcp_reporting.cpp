@@ -65,13 +65,19 @@ void RtcpReporting::start(io::TimePoint now) noexcept {
 void RtcpReporting::on_rtp_sent(std::span<const std::byte> packet, std::uint32_t clock_rate_hz,
                                 const rtp::ConnectionStatistics& received,
                                 io::TimePoint now) noexcept {
-  const auto header = rtp::parse_rtp(packet);
-  if (!header || (received.started() && received.current().ssrc() == header->ssrc)) {
-    return;
+  if (const auto header = rtp::parse_rtp(packet)) {
+    on_rtp_run_sent(
+        {header->ssrc, header->timestamp, header->sequence, header->payload_size, clock_rate_hz},
+        received, now);
   }
-  session_.on_sent(
-      {header->ssrc, header->timestamp, header->sequence, header->payload_size, clock_rate_hz},
-      now);
+}
+
+void RtcpReporting::on_rtp_run_sent(const rtp::SentPacket& run,
+                                    const rtp::ConnectionStatistics& received,
+                                    io::TimePoint now) noexcept {
+  if (!received.started() || received.current().ssrc() != run.ssrc) {
+    session_.on_sent(run, now);
+  }
 }
 
 RtcpReporting::Consumed RtcpReporting::consume(std::span<std::byte> compound,

@@ -38,6 +38,9 @@ class RtcpReporting {
   /// stream coming back (loopback), or at least under that number the peer hears nobody but itself.
   void on_rtp_sent(std::span<const std::byte> packet, std::uint32_t clock_rate_hz,
                    const rtp::ConnectionStatistics& received, io::TimePoint now) noexcept;
+  /// Counts a run of packets that left elsewhere, the newest of them at `now`.
+  void on_rtp_run_sent(const rtp::SentPacket& run, const rtp::ConnectionStatistics& received,
+                       io::TimePoint now) noexcept;
   /// The peer sent RTP.
   void on_rtp_received() noexcept { session_.on_rtp_received(); }
 

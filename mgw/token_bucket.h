@@ -6,6 +6,9 @@
 
 namespace mgw {
 
+/// What of a second's packets a peer may send at once: after a stall of the network, say.
+inline constexpr io::Duration kPaceBurst = std::chrono::seconds(1);
+
 /// One subject's state. What the rate is comes with each call, so it may change at any time.
 class TokenBucket {
  public:

@@ -26,6 +26,11 @@ Worker::Worker(io::Backend& backend, io::BufferPool& pool, const io::Clock& cloc
                WorkerQueues& queues, EventSignal& signal)
     : backend_(backend), clock_(clock), queues_(queues), signal_(signal), media_(backend, pool) {}
 
+void Worker::use_kernel_path(std::unique_ptr<io::KernelFlowTable> table, KernelFlowMarks marks) {
+  kernel_ = std::make_unique<KernelFlows>(media_, std::move(table), marks);
+  media_.use_kernel_flows(*kernel_);
+}
+
 bool Worker::run_pass(io::TimePoint latest) {
   const io::PassResult result = backend_.pass(std::min(latest, next_timer()));
   const io::TimePoint now = clock_.now();
@@ -44,6 +49,9 @@ bool Worker::run_pass(io::TimePoint latest) {
   }
   run_timers(now);
   media_.run_due(now);
+  if (kernel_) {
+    kernel_->run(now);
+  }
   report_failures();
   report_drops(now);
   if (events_posted_) {
@@ -53,7 +61,28 @@ bool Worker::run_pass(io::TimePoint latest) {
   return busy;
 }
 
+void Worker::take_from_kernel(const MediaCommand& command) noexcept {
+  for (const MediaInstall& install : command.installs) {
+    kernel_->on_release(install.slot);
+  }
+  for (const MediaUpdate& update : command.updates) {
+    kernel_->on_change(update.slot);
+  }
+  for (const MediaTap& tap : command.taps) {
+    kernel_->on_change(tap.slot);
+  }
+  for (const std::uint32_t slot : command.removals) {
+    kernel_->on_release(slot);
+  }
+  for (const std::uint32_t slot : command.audits) {
+    kernel_->update(slot);
+  }
+}
+
 void Worker::apply(std::unique_ptr<MediaCommand> command, io::TimePoint now) {
+  if (kernel_) {
+    take_from_kernel(*command);
+  }
   if (install_devices(*command) && install_all(*command, now)) {
     for (MediaUpdate& update : command->updates) {
       // Null where an install failed after this command had been sent: the control thread learns of
@@ -153,10 +182,12 @@ bool Worker::install_all(MediaCommand& command, io::TimePoint now) {
   struct Opened {
     io::SocketId rtp;
     io::SocketId rtcp;
+    io::SocketAddress local;
   };
   std::vector<Opened> opened;
   for (MediaInstall& install : command.installs) {
     Opened pair;
+    pair.local = install.sockets.rtp.local();
     if (!open_pair(install, command, pair.rtp, pair.rtcp)) {
       break;
     }
@@ -183,6 +214,7 @@ bool Worker::install_all(MediaCommand& command, io::TimePoint now) {
     }
     connection->rtp_socket = opened[i].rtp;
     connection->rtcp_socket = opened[i].rtcp;
+    connection->local_rtp = opened[i].local;
     if (is_new) {
       entry_applied(install.slot, *connection, now);
     }
@@ -301,6 +333,9 @@ void Worker::run_timers(io::TimePoint now) {
 }
 
 void Worker::on_connection_timer(std::uint32_t slot, io::TimePoint now) {
+  if (kernel_) {
+    kernel_->update(slot);
+  }
   const MediaConnection* connection = media_.find(slot);
   if (connection == nullptr || connection->entry.connection_timeout <= io::Duration::zero()) {
     return;
@@ -335,6 +370,9 @@ void Worker::on_rtcp_timer(std::uint32_t slot, io::TimePoint now) {
     return;
   }
   if (connection->rtcp->next() <= now) {
+    if (kernel_) {
+      kernel_->update(slot);
+    }
     media_.send_report(*connection, now);
   }
   arm(TimerKind::rtcp_report, slot, connection->rtcp->next());

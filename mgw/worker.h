@@ -7,6 +7,7 @@
 #include "io/inbox.h"
 #include "io/time.h"
 #include "io/timer_queue.h"
+#include "mgw/kernel_flows.h"
 #include "mgw/media_command.h"
 #include "mgw/media_path.h"
 
@@ -51,12 +52,16 @@ class alignas(io::kCacheLineBytes) Worker {
   Worker(io::Backend& backend, io::BufferPool& pool, const io::Clock& clock, WorkerQueues& queues,
          EventSignal& signal);
 
+  /// From now on the kernel forwards what it can by itself. Before the first connection.
+  void use_kernel_path(std::unique_ptr<io::KernelFlowTable> table, KernelFlowMarks marks);
+
   /// One pass: sends what the last one left, waits (no longer than `latest`), applies commands,
   /// forwards what came, runs timers. Returns true if there was anything to do.
   bool run_pass(io::TimePoint latest);
   /// When a timer or a report of drops is due next; io::kNever if none is.
   [[nodiscard]] io::TimePoint next_timer() const noexcept {
-    const io::TimePoint next = std::min(timers_.next_expiry(), media_.next_due());
+    const io::TimePoint next = std::min(
+        {timers_.next_expiry(), media_.next_due(), kernel_ ? kernel_->next_due() : io::kNever});
     return media_.has_notable() ? std::min(next_report_, next) : next;
   }
   /// Removes all connections and runs passes until the kernel has let go of their sockets. Used at
@@ -85,6 +90,8 @@ class alignas(io::kCacheLineBytes) Worker {
                                 const io::SocketAddress& described_before,
                                 io::TimePoint now) noexcept;
   void entry_applied(std::uint32_t slot, MediaConnection& connection, io::TimePoint now);
+  /// The connections that the command changes or removes are the sockets' again.
+  void take_from_kernel(const MediaCommand& command) noexcept;
   /// Does nothing if there is none.
   void close_socket(io::SocketId socket, MediaCommand& command);
   void on_closed(const io::SocketEvent& event);
@@ -105,6 +112,7 @@ class alignas(io::kCacheLineBytes) Worker {
   WorkerQueues& queues_;
   EventSignal& signal_;
   MediaPath media_;
+  std::unique_ptr<KernelFlows> kernel_;  ///< null: there is no kernel fast path
   io::TimerQueue timers_;
   std::vector<SlotTimers> slot_timers_;
   std::vector<std::unique_ptr<MediaCommand>> waiting_;  // commands whose sockets are closing

@@ -1,5 +1,6 @@
 #include "mgw/worker_pool.h"
 
+#include "io/kernel_path.h"
 #include "mgw/worker_placement.h"
 
 #include <pthread.h>
@@ -58,9 +59,10 @@ struct WorkerPool::Thread {
 };
 
 WorkerPool::WorkerPool(const conf::Config& config, io::BackendChoice choice,
-                       std::function<void()> on_events)
-    : on_events_(std::move(on_events)) {
+                       std::function<void()> on_events, io::KernelPath* kernel_path)
+    : on_events_(std::move(on_events)), kernel_path_(kernel_path) {
   const std::uint32_t count = worker_count(config);
+  count_ = count;
   try {
     for (std::uint32_t number = 0; number < count; ++number) {
       start(number, config, choice);
@@ -107,6 +109,10 @@ void WorkerPool::run(Thread& thread, const conf::Config& config, io::BackendChoi
   std::unique_ptr<Worker> worker;
   if (backend != nullptr) {
     worker = std::make_unique<Worker>(*backend, *pool, thread.clock, thread.queues, signal);
+    if (kernel_path_ != nullptr) {
+      worker->use_kernel_path(kernel_path_->make_table(thread.number, count_),
+                              {config.rtp.dscp, config.rtp.socket_priority});
+    }
     thread.view = {&worker->counters(), &backend->counters(), pool->slots(), &thread.buffers_free};
     ::pthread_getcpuclockid(::pthread_self(), &thread.view.cpu_clock);
   }

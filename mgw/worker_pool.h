@@ -18,6 +18,10 @@
 #include <thread>
 #include <vector>
 
+namespace io {
+class KernelPath;
+}
+
 namespace mgw {
 
 /// The counters of one worker, for the metrics exporter.
@@ -38,7 +42,9 @@ class WorkerPool final : public MediaPlane {
   /// Starts the threads; returns when each has its backend. Throws std::runtime_error if one can't
   /// have it. `on_events` is called on a worker's thread when events wait to be taken by
   /// take_events(): it has to get the control thread to do that.
-  WorkerPool(const conf::Config& config, io::BackendChoice choice, std::function<void()> on_events);
+  /// `kernel_path` is null without a kernel fast path, else it must outlive this.
+  WorkerPool(const conf::Config& config, io::BackendChoice choice, std::function<void()> on_events,
+             io::KernelPath* kernel_path = nullptr);
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
   WorkerPool(WorkerPool&&) = delete;
@@ -73,6 +79,8 @@ class WorkerPool final : public MediaPlane {
   void run(Thread& thread, const conf::Config& config, io::BackendChoice choice);
 
   std::function<void()> on_events_;
+  io::KernelPath* const kernel_path_;
+  std::uint32_t count_ = 0;  ///< of workers, those included that are yet to start
   std::vector<std::unique_ptr<Thread>> threads_;
 };
 

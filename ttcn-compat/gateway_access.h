@@ -173,6 +173,8 @@ class GatewayAccess {
   [[nodiscard]] virtual std::vector<ThreadView> threads() const = 0;
   /// "poll" or "io_uring".
   [[nodiscard]] virtual std::string_view backend() const = 0;
+  /// The kernel fast path: "tc on lo", "off" or "off: the reason".
+  [[nodiscard]] virtual std::string_view kernel_path() const = 0;
 
   /// All groups of counters and items, in the order in which osmo-mgw lists them: by connection,
   /// by trunk and general, then items.

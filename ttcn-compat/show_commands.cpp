@@ -197,6 +197,7 @@ CommandResult show_pid(CommandContext& context) {
 
 CommandResult show_backend(CommandContext& context) {
   context.output().print("I/O backend: {}\n", context.gateway()->backend());
+  context.output().print("Kernel fast path: {}\n", context.gateway()->kernel_path());
   return CommandResult::done;
 }
 

@@ -270,6 +270,11 @@ static __always_inline int count_packet(struct KernelFlow* flow, const struct Pa
   if (off_grid && entry->options & kKernelFlowOnGrid) {
     return kKernelMissTimestamp;
   }
+  const __u64 from = state->pace_ns > now ? state->pace_ns : now;
+  if (entry->interval_ns != 0 && from - now + entry->interval_ns > entry->burst_ns) {
+    return kKernelMissPace;
+  }
+  state->pace_ns = from + entry->interval_ns;
   if (off_grid && distance >= steps) {
     ++state->timestamp_errors;
   }

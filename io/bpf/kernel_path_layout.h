@@ -68,6 +68,8 @@ struct KernelFlowEntry {
   __u32 sequence_offset;
   __u32 clock_rate_hz;
   __u32 packet_ticks;        ///< duration of a packet; 0 = not known
+  __u64 interval_ns;         ///< packets may come so often on average; 0 = as often as they like
+  __u64 burst_ns;            ///< what has come in this time may come at once
   __u16 payload_types[128];  ///< that it leaves with, and the check; or MGW_KERNEL_PAYLOAD_MISS
 };
 
@@ -80,6 +82,7 @@ struct KernelFlowState {
   __u64 window_low;   ///< bit n: number highest - n has come
   __u64 window_high;  ///< bit n: number highest - 64 - n has come
   __u64 arrival_ns;   ///< of the newest packet, CLOCK_MONOTONIC
+  __u64 pace_ns;      ///< when as many may come at once as ever
   __u32 timestamp;    ///< of the newest packet
   __u32 transit;      ///< RFC 3550 A.8
   __u32 jitter_scaled;
@@ -106,6 +109,7 @@ enum KernelMiss {
   kKernelMissPayloadType,
   kKernelMissPayload,    ///< not in the form that was announced
   kKernelMissTimestamp,  ///< off the grid that it is to be kept on
+  kKernelMissPace,       ///< more than may come
   kKernelMissSize,       ///< perhaps too long for the device that it leaves by
   kKernelMissDevice,     ///< came by a device from which it can't be passed on
   kKernelMissContended,  ///< another packet of the flow was being worked on

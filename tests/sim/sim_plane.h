@@ -49,6 +49,8 @@ class SimPlane final : public mgw::MediaPlane {
   [[nodiscard]] const mgw::MediaCounters& counters(std::uint32_t worker) const {
     return lines_[worker]->worker.counters();
   }
+  /// For what is set up before the first connection.
+  [[nodiscard]] mgw::Worker& worker(std::uint32_t number) { return lines_[number]->worker; }
   [[nodiscard]] io::SimBackend& backend(std::uint32_t worker) { return lines_[worker]->backend; }
   [[nodiscard]] io::BufferPool& pool(std::uint32_t worker) { return lines_[worker]->pool; }
   /// Commands on their way or in work, not yet reported done.

@@ -194,6 +194,14 @@ void add_labels(std::vector<SummaryLine>& lines, const Family& family, std::stri
   }
 }
 
+// What a family of that sort says.
+std::string_view info_title(std::string_view name) {
+  if (name.find("kernel_path") != std::string_view::npos) {
+    return "kernel fast path";
+  }
+  return name.find("backend") != std::string_view::npos ? "backend" : "version";
+}
+
 }  // namespace
 
 std::vector<MetricSample> parse_metrics(std::string_view text) {
@@ -217,7 +225,7 @@ std::vector<SummaryLine> summarise(const std::vector<MetricSample>& samples) {
   for (const auto& [name, family] : families) {
     if (name.rfind("mgw_", 0) == 0 &&
         (name.find("_info") != std::string::npos || name.find("backend") != std::string::npos)) {
-      add_labels(lines, family, name.find("backend") != std::string::npos ? "backend" : "version");
+      add_labels(lines, family, info_title(name));
     }
   }
   add_used(lines, families, "endpoints", "mgw_endpoints_used", "mgw_endpoints");

@@ -47,6 +47,26 @@ TEST_CASE("the gateway's own variable wins over the one of libosmocore, unless i
   CHECK(backend_with({{"MGW_IO_BACKEND", "poll"}, {"LIBOSMO_IO_BACKEND", "EPOLL"}}) == poll);
 }
 
+TEST_CASE("the environment overrides whether the kernel forwards") {
+  const auto kernel_path_with = [](const char* value) {
+    conf::Config config;
+    const auto applied = conf::apply_environment(config, [&](const char* name) {
+      return std::string(name) == "MGW_KERNEL_PATH" ? value : nullptr;
+    });
+    return applied
+               ? std::string() + static_cast<char>('0' + static_cast<int>(config.io.kernel_path))
+               : applied.error().to_string();
+  };
+  CHECK(kernel_path_with(nullptr) == "0");
+  CHECK(kernel_path_with("") == "0");
+  CHECK(kernel_path_with("off") == "0");
+  CHECK(kernel_path_with("AUTO") == "1");
+  CHECK(kernel_path_with("xdp") == "2");
+  CHECK(kernel_path_with("tc") == "3");
+  CHECK(kernel_path_with("bpf") ==
+        "MGW_KERNEL_PATH: 'bpf' is no kernel fast path: it must be off, auto, xdp or tc");
+}
+
 TEST_CASE("an unknown backend in the environment is an error that names the variable") {
   const auto own = backend_with({{"MGW_IO_BACKEND", "epoll"}});
   REQUIRE_FALSE(own.has_value());

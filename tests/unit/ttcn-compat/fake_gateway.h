@@ -89,6 +89,7 @@ class FakeGateway final : public GatewayAccess {
     return {{100, "mgw"}, {101, "mgw-worker-0"}};
   }
   [[nodiscard]] std::string_view backend() const override { return "poll"; }
+  [[nodiscard]] std::string_view kernel_path() const override { return "off"; }
   void visit_counters(const CounterGroupVisitor& visit) const override {
     for (const CounterGroupView& group : groups) {
       visit(group);

@@ -42,6 +42,7 @@ class SampleGateway final : public ttcn_compat::GatewayAccess {
   [[nodiscard]] std::vector<ttcn_compat::E1LineView> e1_lines() const override { return {}; }
   [[nodiscard]] std::vector<ttcn_compat::ThreadView> threads() const override { return {}; }
   [[nodiscard]] std::string_view backend() const override { return "poll"; }
+  [[nodiscard]] std::string_view kernel_path() const override { return "off"; }
   void visit_counters(const ttcn_compat::CounterGroupVisitor& visit) const override {
     counters.visit(visit);
   }

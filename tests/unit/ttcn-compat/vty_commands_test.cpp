@@ -295,7 +295,7 @@ TEST_CASE("what else can be shown") {
         "Thread list for PID 100:\n TID: 100, NAME: 'mgw'\n TID: 101, NAME: 'mgw-worker-0'\n");
   CHECK(peer.run("show uptime") == "mgw has been running for 1d 2h 3m 4s\n");
   CHECK(peer.run("show pid") == "100\n");
-  CHECK(peer.run("show io-backend") == "I/O backend: poll\n");
+  CHECK(peer.run("show io-backend") == "I/O backend: poll\nKernel fast path: off\n");
   CHECK(peer.run("show talloc-context application brief") ==
         "brief talloc report on 'application' (total 123456 bytes in   1 blocks)\n");
   CHECK(peer.run("show version") == "mgw\n");
