@@ -130,7 +130,7 @@ class Flood {
     const int socket = sockets_[turn_++ % sockets_.size()];
     const int done = ::sendmmsg(socket, headers.data(), static_cast<unsigned>(count), MSG_DONTWAIT);
     sent_ += static_cast<std::uint64_t>(std::max(done, 0));
-    failed_ += done < 0 ? 1 : 0;
+    failed_ += done < 0 ? 1U : 0U;
     // Answers and ICMP errors pile up otherwise.
     std::array<char, 64> ignored;
     while (::recv(socket, ignored.data(), ignored.size(), MSG_DONTWAIT) >= 0) {}
