@@ -214,7 +214,8 @@ KernelPath::State::~State() {
 std::string KernelPath::State::load() {
   libbpf_set_print(note_complaint);
   last_complaint[0] = '\0';
-  LIBBPF_OPTS(bpf_object_open_opts, open_options);
+  bpf_object_open_opts open_options{};
+  open_options.sz = sizeof(open_options);
   open_options.object_name = "mgw";
   object_ = bpf_object__open_mem(kKernelPathObject.data(), kKernelPathObject.size(), &open_options);
   if (object_ == nullptr) {
@@ -354,7 +355,8 @@ std::string KernelPath::State::attach_filter(const NetworkDevice& device, int pr
 
 std::string KernelPath::State::attach_xdp(const NetworkDevice& device) {
   const int xdp = program(kXdpProgram);
-  LIBBPF_OPTS(bpf_link_create_opts, create_options);
+  bpf_link_create_opts create_options{};
+  create_options.sz = sizeof(create_options);
   // In the driver of a real device; devices made by software give checksums to it that are yet to
   // be added up, and forget that they are.
   int link = -EOPNOTSUPP;
