@@ -138,7 +138,7 @@ def measure(arguments, programs):
         "name": arguments.output.name if arguments.output else "",
         "begun": begin.isoformat(timespec="seconds"),
         "ended": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        "command": "tools/bench " + " ".join(os.environ.get("MGW_BENCH_ARGUMENTS", "").split()),
+        "command": f"tools/bench {os.environ.get('MGW_BENCH_ARGUMENTS', '')}".strip(),
         "suite": arguments.suite,
         "parts": arguments.only.split(","),
         "scheduling": scheduling,
