@@ -51,7 +51,6 @@ bool takes_rtcp(const MediaConnection& connection) noexcept {
          !is_unknown(rtcp_peer(connection));
 }
 
-
 /// Whether the peer keeps to the packets per second that it may send.
 bool keeps_pace(MediaConnection& connection, io::TimePoint now) noexcept {
   const io::Duration interval = connection.entry.packet_interval;
