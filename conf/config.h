@@ -361,6 +361,26 @@ struct E1Options {
   friend bool operator==(const E1Options&, const E1Options&) = default;
 };
 
+/// Section `journal`: calls go on after a crash or a restart.
+struct JournalOptions {
+  /// Where the journal is; empty = there is none.
+  std::string directory;
+  /// Older calls are over when the gateway starts, 1..86400 s.
+  std::chrono::seconds restore_within{60};
+  /// How often what was written is forced to the disk, 0..3600 s; 0 = when the system likes.
+  std::chrono::seconds sync_interval{0};
+  /// Sockets are kept by the service manager, if there is one.
+  bool keep_sockets = true;
+  friend bool operator==(const JournalOptions&, const JournalOptions&) = default;
+};
+
+/// Section `take-over`: a successor gets the calls of a gateway that runs.
+struct TakeOverOptions {
+  /// Path of the UNIX socket over which that happens; empty = not at all.
+  std::string socket;
+  friend bool operator==(const TakeOverOptions&, const TakeOverOptions&) = default;
+};
+
 /// Section `metrics`: the Prometheus exporter, http://BIND:PORT/metrics, and the status page.
 struct MetricsOptions {
   bool enabled = true;
@@ -392,6 +412,8 @@ struct Config {
   TapOptions taps;
   OsmuxOptions osmux;
   E1Options e1;
+  JournalOptions journal;
+  TakeOverOptions take_over;
   MetricsOptions metrics;
   RecordOptions records;
   VtyOptions vty;

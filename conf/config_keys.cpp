@@ -39,6 +39,8 @@ constexpr Section kSections[] = {
     {"e1",
      "E1 trunks: the endpoints ds/e1-TRUNK/s-TIMESLOT/suRATE-OFFSET, one for each sub-slot. Their "
      "other options are those of the virtual endpoints."},
+    {"journal", "Calls that go on after a crash or a restart of the gateway."},
+    {"take-over", "Calls that go on in another gateway on this machine: mgw --take-over."},
     {"metrics",
      "The Prometheus exporter, http://BIND:PORT/metrics, and the status page http://BIND:PORT/. "
      "The "
@@ -325,6 +327,26 @@ constexpr Setting kGateway[] = {
     number<&Config::e1, &E1Options::bit_errors_ppm>(
         "e1.virtual-bit-errors-ppm", "", 0, 100000,
         "How many of a million bits on virtual lines are inverted on their way."),
+    text<&Config::journal, &JournalOptions::directory>(
+        "journal.directory", kOptionalDirectory,
+        "Directory of the journal, in memory best (/run/mgw): each command is on record before it "
+        "is "
+        "answered. \"\" keeps none."),
+    number<&Config::journal, &JournalOptions::restore_within>(
+        "journal.restore-within-s", "s", 1, 86400,
+        "Calls of a journal whose last record is older are over when the gateway starts."),
+    number<&Config::journal, &JournalOptions::sync_interval>(
+        "journal.sync-interval-s", "s", 0, 3600,
+        "How often the journal is forced to the disk; 0 leaves that to the system, and loses "
+        "nothing "
+        "when only the gateway ends."),
+    toggle<&Config::journal, &JournalOptions::keep_sockets>(
+        "journal.keep-sockets",
+        "The service manager keeps the sockets of the calls, if one runs the gateway "
+        "(FileDescriptorStoreMax=), so that no packet is lost while it starts again."),
+    text<&Config::take_over, &TakeOverOptions::socket>(
+        "take-over.socket", kOptionalPath,
+        "UNIX socket over which a successor of the same user gets all calls; \"\" is none."),
     toggle<&Config::metrics, &MetricsOptions::enabled>("metrics.enabled",
                                                        "Whether there is an exporter."),
     text<&Config::metrics, &MetricsOptions::bind>("metrics.bind", kAddress,

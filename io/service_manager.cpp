@@ -85,4 +85,18 @@ void ServiceManager::status(std::string_view line) noexcept {
   static_cast<void>(sd_notifyf(0, "STATUS=%.*s", static_cast<int>(first.size()), first.data()));
 }
 
+bool ServiceManager::store(const std::string& name, int descriptor) noexcept {
+  // Without FDPOLL=0 an ICMP error, which polls as an error, would end the keeping.
+  const std::string text = "FDSTORE=1\nFDPOLL=0\nFDNAME=" + name;
+  return sd_pid_notify_with_fds(0, 0, text.c_str(), &descriptor, 1) > 0;
+}
+
+void ServiceManager::forget(const std::string& name) noexcept {
+  tell(("FDSTOREREMOVE=1\nFDNAME=" + name).c_str());
+}
+
+void ServiceManager::main_process(int process) noexcept {
+  tell(("MAINPID=" + std::to_string(process)).c_str());
+}
+
 }  // namespace io

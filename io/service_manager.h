@@ -52,6 +52,13 @@ class ServiceManager {
   void stopping() noexcept;
   /// The program is alive. At least each half of watchdog_timeout().
   void feed_watchdog() noexcept;
+  /// Has a socket kept under a name while the program does not run (FDSTORE); it is passed to the
+  /// next one that does. Whether that was asked for; it may have no room.
+  bool store(const std::string& name, int descriptor) noexcept;
+  /// What is kept under that name is not to be kept any more.
+  void forget(const std::string& name) noexcept;
+  /// Another process serves from now on.
+  void main_process(int process) noexcept;
   /// One line for the operator, as `systemctl status` shows it.
   void status(std::string_view line) noexcept;
 

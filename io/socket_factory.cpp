@@ -1,5 +1,6 @@
 #include "io/socket_factory.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <sys/resource.h>
@@ -159,6 +160,24 @@ Result<BoundSocket> KernelSocketFactory::bind_udp(const SocketOptions& options) 
   const auto local = local_address(descriptor.value());
   if (!local) {
     return tl::unexpected<std::error_code>(local.error());
+  }
+  const bool joins_received =
+      options.join_received && set_option(descriptor.value(), SOL_UDP, UDP_GRO, 1) == 0;
+  return BoundSocket(*this, descriptor.release(), *local, joins_received, options.join_sent);
+}
+
+Result<BoundSocket> KernelSocketFactory::adopt(int handle, const SocketOptions& options) noexcept {
+  Descriptor descriptor(handle);
+  const auto local = local_address(descriptor.value());
+  if (!local) {
+    return tl::unexpected<std::error_code>(local.error());
+  }
+  // Options that can't be set are those of the process that made it, which could.
+  static_cast<void>(configure(descriptor.value(), options));
+  const int flags = ::fcntl(descriptor.value(), F_GETFL);
+  if (flags < 0 || ::fcntl(descriptor.value(), F_SETFL, flags | O_NONBLOCK) != 0 ||
+      ::fcntl(descriptor.value(), F_SETFD, FD_CLOEXEC) != 0) {
+    return failure(errno);
   }
   const bool joins_received =
       options.join_received && set_option(descriptor.value(), SOL_UDP, UDP_GRO, 1) == 0;

@@ -104,6 +104,9 @@ class KernelSocketFactory final : public SocketFactory {
   [[nodiscard]] Result<BoundSocket> bind_udp(const SocketOptions& options) noexcept override;
   [[nodiscard]] Result<SocketAddress> route_source(const SocketAddress& remote) noexcept override;
   void close_handle(int handle) noexcept override;
+  /// A bound UDP socket that another process made, with these options; the address in them is not
+  /// looked at. Takes the descriptor over.
+  [[nodiscard]] Result<BoundSocket> adopt(int descriptor, const SocketOptions& options) noexcept;
 
  private:
   std::uint32_t reserved_descriptors_;

@@ -151,6 +151,16 @@ std::size_t TransactionCache::acknowledge(const io::SocketAddress& agent,
   return freed;
 }
 
+void TransactionCache::restore(const TransactionKey& key, std::string_view answer, io::TimePoint at,
+                               io::TimePoint now) {
+  if (at > now || now - at >= options_.history || begin(key, at).state != State::fresh) {
+    return;
+  }
+  if (!complete(key, answer, at)) {
+    abandon(key);
+  }
+}
+
 void TransactionCache::expire(io::TimePoint now) noexcept {
   while (oldest_ != kNone && entries_[oldest_].at <= now) {
     drop_oldest();

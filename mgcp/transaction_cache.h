@@ -96,6 +96,23 @@ class TransactionCache {
   /// ignored. Returns how many.
   std::size_t acknowledge(const io::SocketAddress& agent,
                           std::span<const TransactionRange> ranges) noexcept;
+  /// Puts an answer in that was given at `at`, before this cache was made, unless its time is over
+  /// or the transaction known. Answers are to come from the oldest to the newest, before all
+  /// others.
+  void restore(const TransactionKey& key, std::string_view answer, io::TimePoint at,
+               io::TimePoint now);
+  /// Calls `visitor(key, answer, at)` for each answer that an agent may still want again, from the
+  /// oldest to the newest.
+  template <typename Visitor>
+  void visit_answers(Visitor visitor) const {
+    for (Index index = oldest_; index != kNone; index = entries_[index].next_in_list) {
+      const Entry& entry = entries_[index];
+      if (entry.state == State::done) {
+        visitor(entry.key, std::string_view(ring_.get() + entry.answer_offset, entry.answer_bytes),
+                entry.at - options_.history);
+      }
+    }
+  }
   /// Drops what has expired.
   void expire(io::TimePoint now) noexcept;
 

@@ -5,6 +5,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/udp.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -139,6 +140,28 @@ struct AsioFront::Loop {
     });
   }
 
+  /// A descriptor of somebody else.
+  struct Watched {
+    Watched(asio::io_context& context, int descriptor, std::function<void()> handler)
+        : stream(context, descriptor), readable(std::move(handler)) {}
+    Watched(const Watched&) = delete;
+    Watched& operator=(const Watched&) = delete;
+    Watched(Watched&&) = delete;
+    Watched& operator=(Watched&&) = delete;
+    ~Watched() { stream.release(); }
+    void await() {
+      stream.async_wait(asio::posix::stream_descriptor::wait_read, [this](const error_code& error) {
+        if (!error) {
+          readable();
+          await();
+        }
+      });
+    }
+    asio::posix::stream_descriptor stream;
+    std::function<void()> readable;
+  };
+  std::vector<std::unique_ptr<Watched>> watched;
+
   void await_heartbeat() {
     if (handlers.heartbeat_interval <= io::Duration::zero()) {
       return;
@@ -225,6 +248,17 @@ io::Result<io::SocketAddress> AsioFront::listen(const io::SocketAddress& local,
     loop_->streams.push_back(std::move(streams));
   }
   return bound;
+}
+
+void AsioFront::watch(int descriptor, std::function<void()> readable) {
+  loop_->watched
+      .emplace_back(
+          std::make_unique<Loop::Watched>(loop_->context, descriptor, std::move(readable)))
+      ->await();
+}
+
+int AsioFront::descriptor() const noexcept {
+  return loop_->socket.native_handle();
 }
 
 void AsioFront::pump_streams() {

@@ -54,6 +54,10 @@ class AsioFront final : public AgentSender {
   /// Listens on a TCP address as long as the front lives. The address it got, or why not.
   [[nodiscard]] io::Result<io::SocketAddress> listen(const io::SocketAddress& local,
                                                      StreamService service);
+  /// Calls `readable` whenever the descriptor, which stays the caller's, is readable.
+  void watch(int descriptor, std::function<void()> readable);
+  /// The MGCP socket.
+  [[nodiscard]] int descriptor() const noexcept;
   /// Sends what the sessions of TCP connections have to say of their own accord.
   void pump_streams();
   /// Ends all TCP connections and servers.

@@ -285,6 +285,7 @@ void CallControl::answer(Reply&& reply, ResponseCode code, std::string_view text
   if (reply.remembered && !cache_.complete(reply.key, text, now)) {
     cache_.abandon(reply.key);
   }
+  record_answer(reply, code, text, now);
   deliver(reply.group, reply.key.agent, text);
   if (reply.group) {
     close_group(*reply.group);
@@ -365,9 +366,8 @@ void CallControl::on_media_event(std::uint32_t worker, MediaEvent&& event) {
     MGW_ASSERT(found != pending_.end());
     Pending& pending = found->second;
     register_done(worker, *event.command);
-    if (event.command->error != 0) {
-      pending.error = event.command->error;
-    }
+    take_saved(worker, *event.command, pending);
+    pending.error = event.command->error != 0 ? event.command->error : pending.error;
     if (!event.command->removed.empty()) {
       pending.counters = event.command->removed.front()->counters();
     } else if (!event.command->audited.empty()) {
@@ -417,12 +417,14 @@ void CallControl::on_media_event(std::uint32_t worker, MediaEvent&& event) {
 void CallControl::finish(Pending& pending) {
   if (pending.error == 0) {
     give_back(pending.remains);
+    settle(pending);
   } else {
     if (pending.opens_osmux) {
       osmux_.device_failed();
     }
     const PendingSubject subject = subject_of(pending);
     undo(pending);
+    settle(pending);
     fail(pending, subject);
     return;
   }
@@ -464,44 +466,6 @@ void CallControl::finish(Pending& pending) {
   answer_.clear();
   mgcp::write_response(answer_, response);
   answer(std::move(*pending.reply), response.code, answer_);
-}
-
-void CallControl::undo(Pending& pending) {
-  Endpoint* endpoint = trunks_.find(pending.endpoint);
-  MGW_ASSERT(endpoint != nullptr);
-  if (pending.created != 0) {
-    if (endpoint->find(pending.created) == nullptr) {
-      return;  // deleted meanwhile, and what it held goes back with that deletion
-    }
-    admission_.remove(*endpoint->find(pending.created));
-    std::erase_if(endpoint->connections,
-                  [&pending](const auto& connection) { return connection->id == pending.created; });
-    counters_.connections.set(counters_.connections.value() - 1);
-  } else if (pending.changed_from != nullptr) {
-    Connection* connection = endpoint->find(pending.changed_from->id);
-    if (connection == nullptr) {
-      give_back(pending.remains);  // deleted meanwhile: that deletion gives the new ports back,
-                                   // nobody else the old ones
-      return;
-    }
-    pending.changed_from->bandwidth_bps = connection->bandwidth_bps;  // as it is in the sum
-    *connection = *pending.changed_from;
-  }
-  if (Connection* partner = endpoint->find(pending.partner); partner != nullptr) {
-    if (partner->last_command == pending.partner_command) {  // else it has other codecs since
-      partner->selected_codec = pending.partner_codec;
-    }
-    partner->kind = pending.partner_kind;
-  }
-  give_back(pending.on_failure);
-  if (endpoint->connections.empty()) {
-    release_endpoint(pending.endpoint, nullptr, pending);
-    return;
-  }
-  std::vector<std::unique_ptr<MediaCommand>> commands(workers_.size());
-  commands[endpoint->worker] = std::make_unique<MediaCommand>();
-  append_updates(*endpoint, *commands[endpoint->worker]);
-  submit_removals(std::move(commands), Pending());
 }
 
 tl::expected<BoundPair, ProtocolError> CallControl::bind_connection(

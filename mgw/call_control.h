@@ -13,6 +13,7 @@
 #include "mgw/admission.h"
 #include "mgw/agent_limiter.h"
 #include "mgw/call_recorder.h"
+#include "mgw/change_listener.h"
 #include "mgw/command_outcome.h"
 #include "mgw/control_counters.h"
 #include "mgw/e1_channel.h"
@@ -23,6 +24,7 @@
 #include "mgw/media_registry.h"
 #include "mgw/osmux_control.h"
 #include "mgw/random_source.h"
+#include "mgw/saved_state.h"
 #include "mgw/tap_registry.h"
 #include "mgw/trunks.h"
 
@@ -127,6 +129,37 @@ class CallControl {
   /// The options of an endpoint's trunk.
   [[nodiscard]] const conf::TrunkOptions& trunk_options(std::uint32_t number) const noexcept;
 
+  // --- calls that outlive the process: call_control_restore.cpp
+
+  /// Who hears of what happens from now on; null: nobody. It must outlive this.
+  void listen_with(ChangeListener* listener) noexcept { listener_ = listener; }
+  /// Calls `visitor(key, answer, at)` for each answer that may be wanted again.
+  template <typename Visitor>
+  void visit_answers(Visitor visitor) const {
+    cache_.visit_answers(visitor);
+  }
+  [[nodiscard]] std::uint32_t media_workers() const noexcept {
+    return static_cast<std::uint32_t>(workers_.size());
+  }
+  /// Asks the worker to save where the media of these slots stand; the listener hears of it. False
+  /// if it has too much to do. Takes effect with flush().
+  [[nodiscard]] bool save_media(std::uint32_t worker, std::vector<std::uint32_t> slots);
+  /// Takes over what another process had, before the first command: endpoints, sockets, answers.
+  /// Its connections begin to work with start_restored(). What can't be had again is left out,
+  /// counted and logged.
+  void restore(const SavedState& state);
+  /// Gives the restored connections to their workers, which go on where the media of `state` stand.
+  /// They work once nothing is pending(). `is_exact` as for load_media().
+  void start_restored(const SavedState& state, bool is_exact);
+  /// Takes all connections from the workers, without a word to their peers; nothing else is
+  /// changed. Done once nothing is pending().
+  void take_media_away();
+  /// Where the media stand that were taken away, for a record.
+  void visit_taken(const std::function<void(std::uint32_t number, std::uint32_t connection_id,
+                                            const MediaConnection& media)>& visitor) const;
+  /// Gives the workers back what was taken away; the sockets are bound again.
+  void give_media_back();
+
   [[nodiscard]] const ControlCounters& counters() const noexcept { return counters_; }
   /// Commands whose answer waits for a worker.
   [[nodiscard]] std::size_t pending() const noexcept { return pending_.size(); }
@@ -171,10 +204,13 @@ class CallControl {
     Kind kind = Kind::text;
     std::string text;                                             ///< Kind::text: the whole answer
     std::vector<std::pair<std::string, std::string>> parameters;  ///< Kind::audit
-    std::string description;        ///< Kind::audit: the answer's SDP part
-    bool wants_statistics = false;  ///< Kind::audit
-    bool wants_streams = false;     ///< Kind::audit
-    std::uint32_t outstanding = 0;  ///< workers that have not yet answered
+    std::string description;             ///< Kind::audit: the answer's SDP part
+    bool wants_statistics = false;       ///< Kind::audit
+    bool wants_streams = false;          ///< Kind::audit
+    std::uint32_t outstanding = 0;       ///< workers that have not yet answered
+    std::vector<std::uint32_t> touched;  ///< endpoints that it has changed
+    bool restores = false;               ///< puts all connections of `endpoint` in
+    bool takes_away = false;             ///< the removed ones are to come back, perhaps
     std::vector<LegRemains> remains;
     std::vector<LegRemains> on_failure;  ///< given back if the worker could not do it
     std::uint32_t endpoint = 0;          ///< of `created` or `changed`
@@ -368,6 +404,29 @@ class CallControl {
                        Pending pending);
   void submit_removals(std::vector<std::unique_ptr<MediaCommand>> commands, Pending pending);
   void finish(Pending& pending);
+  /// Tells the listener of what a command that is done has changed.
+  void settle(const Pending& pending);
+  /// A command with saved media, or with connections that were taken away, is done.
+  void take_saved(std::uint32_t worker, MediaCommand& command, const Pending& pending);
+  /// Connections of one endpoint that wait for start_restored().
+  struct Restored {
+    std::uint32_t number = 0;
+    EndpointKey key;
+    std::unique_ptr<MediaCommand> command;
+    Pending pending;
+  };
+  /// A connection whose worker does not have it any more.
+  struct TakenMedia {
+    std::uint32_t worker = 0;
+    std::uint32_t slot = 0;
+    std::unique_ptr<MediaConnection> media;
+  };
+  void restore_endpoint(const EndpointKey& key, const SavedEndpoint& saved);
+  /// The connection with its sockets; none if they can't be had.
+  [[nodiscard]] std::optional<BoundPair> restore_connection(Connection& connection);
+  /// Puts the endpoint's connections, made new, into a command.
+  void append_restored(std::uint32_t number, std::vector<BoundPair> bound, Restored& restored);
+  void undo_restored(Pending& pending);
   /// Adds an X-Mgw-Streams line for each SSRC that the connection received.
   static void append_streams(Pending& pending);
   void undo(Pending& pending);
@@ -375,6 +434,9 @@ class CallControl {
   void give_back(const std::vector<LegRemains>& remains);
 
   void answer(Reply&& reply, mgcp::ResponseCode code, std::string_view text);
+  /// Has the answer written down if it belongs to a command that may have changed something.
+  void record_answer(const Reply& reply, mgcp::ResponseCode code, std::string_view text,
+                     io::TimePoint at);
   void answer_error(Reply&& reply, const mgcp::ProtocolError& error);
   /// Log lines. What the command under way is about is in them, as far as it is known.
   void log_refused(const Reply& reply, const mgcp::ProtocolError& error) const;
@@ -422,6 +484,9 @@ class CallControl {
   ResponseHandler response_handler_;
   std::set<Endpoint*> circled_;  ///< those with connections in circles
   AgentLimiter agent_limiter_;
+  ChangeListener* listener_ = nullptr;
+  std::vector<Restored> restored_;
+  std::vector<TakenMedia> taken_;
   ControlCounters counters_;
   Admission admission_{parts_.config, counters_.limits};
 };

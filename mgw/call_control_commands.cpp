@@ -399,6 +399,7 @@ void CallControl::detach_connection(std::uint32_t number, std::uint32_t id, Medi
   log_connection(LogLevel::info, LogCategory::lmgcp, number, id, "connection deleted");
   record_removal(number, *connection);
   command.removals.push_back(connection->slot);
+  pending.touched.push_back(number);
   workers_[endpoint.worker].owners[connection->slot] = {0, 0};
   pending.remains.push_back({endpoint.worker, connection->slot, connection->ports,
                              connection->local.port(), circuit_number(*connection)});

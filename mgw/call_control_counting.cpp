@@ -57,6 +57,10 @@ void CallControl::register_done(std::uint32_t worker, const MediaCommand& comman
     return;
   }
   for (const std::uint32_t slot : command.removals) {
+    if (command.is_quiet) {  // it goes on elsewhere, or here again
+      registry_.forget(worker, slot);
+      continue;
+    }
     if (parts_.recorder != nullptr) {
       // The worker has handed it back: `command` owns it.
       const MediaConnection* media = registry_.find(worker, slot);
@@ -84,6 +88,9 @@ void CallControl::on_tick() {
 void CallControl::flush() {
   parts_.media.flush();
   update_gauges();
+  if (listener_ != nullptr) {
+    listener_->commit();
+  }
 }
 
 void CallControl::update_gauges() noexcept {

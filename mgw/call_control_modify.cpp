@@ -1,6 +1,8 @@
 // MDCX (RFC 3435 section 2.3.6). The command is applied to a copy of the connection and checked
-// whole before anything is changed: a refused one leaves everything as it was.
+// whole before anything is changed: a refused one leaves everything as it was, and so does a
+// command that its worker could not carry out.
 
+#include "io/assert.h"
 #include "io/log.h"
 #include "mgcp/writer.h"
 #include "mgw/call_control.h"
@@ -135,6 +137,50 @@ void CallControl::modify_connection(std::uint32_t number, const mgcp::Request& r
                  "connection modified", {"remote", current.remote_rtp()});
   pending.reply = std::move(reply);
   current.last_command = submit(endpoint.worker, std::move(command), std::move(pending));
+}
+
+void CallControl::undo(Pending& pending) {
+  Endpoint* endpoint = trunks_.find(pending.endpoint);
+  if (endpoint == nullptr) {
+    return;  // no single endpoint's command: the signalling state is as it was
+  }
+  if (pending.restores) {
+    undo_restored(pending);
+    return;
+  }
+  if (pending.created != 0) {
+    if (endpoint->find(pending.created) == nullptr) {
+      return;  // deleted meanwhile, and what it held goes back with that deletion
+    }
+    admission_.remove(*endpoint->find(pending.created));
+    std::erase_if(endpoint->connections,
+                  [&pending](const auto& connection) { return connection->id == pending.created; });
+    counters_.connections.set(counters_.connections.value() - 1);
+  } else if (pending.changed_from != nullptr) {
+    Connection* connection = endpoint->find(pending.changed_from->id);
+    if (connection == nullptr) {
+      give_back(pending.remains);  // deleted meanwhile: that deletion gives the new ports back,
+                                   // nobody else the old ones
+      return;
+    }
+    pending.changed_from->bandwidth_bps = connection->bandwidth_bps;  // as it is in the sum
+    *connection = *pending.changed_from;
+  }
+  if (Connection* partner = endpoint->find(pending.partner); partner != nullptr) {
+    if (partner->last_command == pending.partner_command) {  // else it has other codecs since
+      partner->selected_codec = pending.partner_codec;
+    }
+    partner->kind = pending.partner_kind;
+  }
+  give_back(pending.on_failure);
+  if (endpoint->connections.empty()) {
+    release_endpoint(pending.endpoint, nullptr, pending);
+    return;
+  }
+  std::vector<std::unique_ptr<MediaCommand>> commands(workers_.size());
+  commands[endpoint->worker] = std::make_unique<MediaCommand>();
+  append_updates(*endpoint, *commands[endpoint->worker]);
+  submit_removals(std::move(commands), Pending());
 }
 
 }  // namespace mgw

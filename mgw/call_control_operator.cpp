@@ -67,7 +67,9 @@ bool CallControl::loop_endpoint(std::uint32_t number, bool on) {
   }
   auto command = std::make_unique<MediaCommand>();
   append_updates(endpoint, *command);
-  submit(endpoint.worker, std::move(command), Pending());
+  Pending pending;
+  pending.touched.push_back(number);
+  submit(endpoint.worker, std::move(command), std::move(pending));
   flush();
   return true;
 }

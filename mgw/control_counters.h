@@ -88,6 +88,8 @@ struct ControlCounters {
   io::Counter transactions_refused;  ///< no room for another command under way
   LimitCounters limits;
   io::Counter ports_exhausted;  ///< no RTP port pair could be had
+  io::Counter restored;         ///< connections that came from another process
+  io::Counter not_restored;     ///< and those that could not
   io::Counter endpoints_total;  ///< gauges from here on
   io::Counter endpoints_used;
   io::Counter connections;

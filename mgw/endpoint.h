@@ -14,6 +14,7 @@
 #include "rtp/osmux_encoder.h"
 
 #include <bitset>
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -67,6 +68,7 @@ struct Connection {
   bool in_circle = false;           ///< what it sends would come back to it: it is sent nothing
   std::uint64_t bandwidth_bps = 0;  ///< its share of the sum that limits.bandwidth-kbps is about
   std::uint64_t last_command = 0;   ///< ticket of the last MDCX; it may still be under way
+  bool answered = false;            ///< its worker has it, and the call agent is told or knows
 
   /// Where RTP is sent; family none or port 0 when nothing is to be sent.
   [[nodiscard]] io::SocketAddress remote_rtp() const noexcept {
@@ -81,6 +83,13 @@ struct Connection {
 /// Most connections of one endpoint, whatever is configured: each change concerns all of them, so
 /// its cost and the memory of their routes grow with the square.
 inline constexpr std::size_t kConnectionsPerEndpointMax = 256;
+
+/// An endpoint whatever the numbers of endpoints and trunks in the configuration.
+struct EndpointKey {
+  std::uint16_t trunk = 0;     ///< 0: the virtual one; else 1 + the number of the E1 trunk
+  std::uint32_t position = 0;  ///< among those of its trunk, from 0
+  friend auto operator<=>(const EndpointKey&, const EndpointKey&) = default;
+};
 
 /// One endpoint (RFC 3435 section 2.1.2). Free when it has no call id.
 struct Endpoint {

@@ -119,11 +119,15 @@ Gateway::Gateway(const conf::Config& config, ProgramFacts facts)
             "I/O backend {} with {} workers, as io_uring can't be had: {}", backend,
             workers_->workers(), selection->fallback_reason);
   }
+  keeper_ = std::make_unique<CallKeeper>(CallKeeperParts{config_, clock_, sockets_, front_,
+                                                         facts_.service_manager, facts_.version,
+                                                         [this] { return settle(); }});
   taps_ = std::make_unique<TapRegistry>(config_, workers_->workers(), unix_offset);
   taps_->start();
   start_records();
-  control_ = std::make_unique<CallControl>(CallControlParts{
-      config_, clock_, sockets_, *workers_, front_, *random_, *taps_, recorder_.get()});
+  control_ = std::make_unique<CallControl>(CallControlParts{config_, clock_, keeper_->sockets(),
+                                                            *workers_, keeper_->agents(), *random_,
+                                                            *taps_, recorder_.get()});
   notifier_ = std::make_unique<RestartNotifier>(config_, front_,
                                                 random_->next() % mgcp::kTransactionIdMax + 1);
   drain_ = std::make_unique<DrainControl>(*control_, *notifier_, clock_);
@@ -131,9 +135,11 @@ Gateway::Gateway(const conf::Config& config, ProgramFacts facts)
                                mgcp::ResponseCode code) {
     notifier_->on_response(agent, transaction_id, code, clock_.now());
   });
+  bring_calls_back();
   start_status(*selection);
   open_operator_front(backend);
   open_front();
+  keeper_->start(*control_);
   if (facts_.service_manager != nullptr) {
     service_.emplace(*facts_.service_manager, *workers_, *control_);
   }
@@ -141,9 +147,48 @@ Gateway::Gateway(const conf::Config& config, ProgramFacts facts)
 
 Gateway::~Gateway() {
   front_.close_streams();
-  record_open_calls();
+  if (!calls_go_on_) {
+    record_open_calls();
+  }
   status_.reset();  // the workers' counters go with them
   workers_->stop();
+}
+
+bool Gateway::settle() {
+  constexpr io::Duration kSettleMax = std::chrono::seconds(3);
+  constexpr std::chrono::microseconds kPause{200};
+  const io::TimePoint deadline = clock_.now() + kSettleMax;
+  take_media_events();
+  while (control_->pending() > 0) {
+    if (clock_.now() > deadline) {
+      return false;
+    }
+    std::this_thread::sleep_for(kPause);
+    take_media_events();
+  }
+  return true;
+}
+
+void Gateway::bring_calls_back() {
+  if (!facts_.takes_over) {
+    keeper_->restore(*control_);
+    return;
+  }
+  workers_->close_quietly(true);  // should it fail the calls go on where they are
+  keeper_->take_over(*control_);
+  workers_->close_quietly(false);
+}
+
+void Gateway::on_successor() {
+  handed_over_ = keeper_->hand_over(*control_, front_.descriptor(), [this] {
+    front_.close_streams();
+    status_.reset();
+  });
+  if (handed_over_) {
+    calls_go_on_ = true;
+    workers_->close_quietly(true);
+    front_.stop();
+  }
 }
 
 void Gateway::open_front() {
@@ -152,8 +197,9 @@ void Gateway::open_front() {
   if (!config_.mgcp.call_agent.empty()) {
     call_agent = configured(config_.mgcp.call_agent, conf::kCallAgentPort);
   }
-  std::optional<int> passed;
-  if (facts_.service_manager != nullptr) {
+  std::optional<int> passed = keeper_->take_mgcp_socket();
+  const bool is_taken_over = passed.has_value();
+  if (!passed && facts_.service_manager != nullptr) {
     passed = facts_.service_manager->take(kMgcpSocketName);
   }
   const auto bound = passed ? front_.adopt(*passed, call_agent) : front_.open(local, call_agent);
@@ -166,7 +212,7 @@ void Gateway::open_front() {
     throw std::runtime_error(fmt::format("the MGCP socket can't be bound to {}: {}", local.text(),
                                          bound.error().message()));
   }
-  if (passed) {
+  if (passed && !is_taken_over) {
     io::log(LogLevel::notice, LogCategory::lmgcp,
             "the MGCP socket is the service manager's: mgcp.bind and mgcp.port don't matter");
   }
@@ -214,6 +260,7 @@ void Gateway::start_status(const io::BackendSelection& selection) {
   metrics.fallback_reason = selection.fallback_reason;
   metrics.kernel_path = kernel_path_.path.get();
   metrics.kernel_path_refusal = kernel_path_.refusal;
+  metrics.journal = keeper_->counters();
   const io::SocketAddress address = configured(config_.metrics.bind, config_.metrics.port);
   auto server = StatusServer::start(address, {std::move(metrics), board_, clock_});
   if (server) {
@@ -285,6 +332,12 @@ bool Gateway::on_stop_signal(int signal) {
   }
   io::log(LogLevel::notice, LogCategory::lglobal, "{}: stopping with {} connections",
           signal == SIGINT ? "SIGINT" : "SIGTERM", control_->counters().connections.value());
+  if (keeper_->suspend(*control_)) {
+    io::log(LogLevel::notice, LogCategory::lglobal, "the calls go on with the next start");
+    calls_go_on_ = true;
+    workers_->close_quietly(true);
+    return true;
+  }
   notifier_->notify(mgcp::RestartMethod::forced, clock_.now());
   return true;
 }
@@ -349,6 +402,7 @@ void Gateway::run() {
     if (kernel_path_.path != nullptr) {
       kernel_path_.path->show_alive(clock_.now());
     }
+    keeper_->on_tick();
     if (service_) {
       service_->on_tick();
     }
@@ -357,9 +411,15 @@ void Gateway::run() {
   };
   handlers.on_stop_signal = [this](int signal) { return on_stop_signal(signal); };
   handle_service(handlers);
-  notifier_->notify(mgcp::RestartMethod::restart, clock_.now());
+  if (control_->counters().restored.value() == 0) {  // else agents would end the calls
+    notifier_->notify(mgcp::RestartMethod::restart, clock_.now());
+  }
+  if (keeper_->successor_descriptor() >= 0) {
+    front_.watch(keeper_->successor_descriptor(), [this] { on_successor(); });
+  }
   front_.run(std::move(handlers));
-  if (service_) {
+  keeper_->end();
+  if (service_ && !handed_over_) {
     service_->stopping();
   }
 }

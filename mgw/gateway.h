@@ -6,6 +6,7 @@
 #include "io/socket_factory.h"
 #include "mgw/asio_front.h"
 #include "mgw/call_control.h"
+#include "mgw/call_keeper.h"
 #include "mgw/call_sampler.h"
 #include "mgw/drain_control.h"
 #include "mgw/gateway_view.h"
@@ -34,6 +35,7 @@ struct ProgramFacts {
   LogColours colours = LogColours::never;
   ConfigurationReader read_configuration;  ///< for SIGHUP; null: that opens log files anew, no more
   io::ServiceManager* service_manager = nullptr;  ///< must outlive the gateway; null: there is none
+  bool takes_over = false;                        ///< the calls of the gateway that runs
 };
 
 /// Made, run and destroyed by the main thread, which becomes the control thread.
@@ -62,6 +64,11 @@ class Gateway {
   /// Records the calls that end with the gateway.
   void record_open_calls();
   void take_media_events();
+  /// Handles the workers' events until no command is pending; false: that takes too long.
+  [[nodiscard]] bool settle();
+  /// Makes the calls of before go on: those of the journal, or of the gateway that runs.
+  void bring_calls_back();
+  void on_successor();
   [[nodiscard]] bool on_stop_signal(int signal);
   void on_reload_signal();
   void handle_service(FrontHandlers& handlers);
@@ -79,6 +86,7 @@ class Gateway {
   std::unique_ptr<RandomSource> random_;
   // Sessions in front_ use operators_, which is destroyed before: close_streams() ends them first.
   AsioFront front_;
+  std::unique_ptr<CallKeeper> keeper_;
   std::unique_ptr<TapRegistry> taps_;
   KernelPathSelection kernel_path_;
   std::unique_ptr<WorkerPool> workers_;
@@ -93,6 +101,8 @@ class Gateway {
   std::unique_ptr<GatewayView> view_;
   std::unique_ptr<OperatorFront> operators_;
   std::optional<ServiceLink> service_;
+  bool handed_over_ = false;
+  bool calls_go_on_ = false;  ///< in another process
 };
 
 }  // namespace mgw

@@ -42,6 +42,16 @@ class IuupLeg final : public Leg {
   void entry_applied(const LegContext& context) noexcept override;
   [[nodiscard]] io::TimePoint next_due() const noexcept override { return link_.next_due(); }
   void on_due(const LegContext& context) noexcept override;
+  void save(StateWriter& writer) const override;
+  void load(StateReader& reader, bool is_exact) override;
+  /// Names what makes the leg go on in another process to `archive` (mgw/state_codec.h).
+  template <typename Self, typename Archive>
+  static void visit_state(Self& self, Archive& archive) {
+    archive(self.link_, self.stream_.ssrc, self.stream_.timestamp, self.stream_.sequence,
+            self.clock_rate_hz_, self.uplink_, self.source_ssrc_, self.has_source_, self.peer_,
+            self.source_sequence_, self.source_frame_, self.source_frames_,
+            self.mode_request_barred_, self.active_, self.failed_);
+  }
 
  private:
   [[nodiscard]] tl::expected<IngressAction, DropCause> take_data(const LegContext& context,

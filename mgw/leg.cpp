@@ -21,4 +21,8 @@ void Leg::on_due(const LegContext& /*context*/) noexcept {}
 
 void Leg::add_counters(ConnectionCounters& /*counters*/) const noexcept {}
 
+void Leg::save(StateWriter& /*writer*/) const {}
+
+void Leg::load(StateReader& /*reader*/, bool /*is_exact*/) {}
+
 }  // namespace mgw

@@ -24,6 +24,8 @@
 namespace mgw {
 
 class MediaPath;
+class StateReader;
+class StateWriter;
 struct ConnectionCounters;
 struct MediaConnection;
 
@@ -114,6 +116,11 @@ class Leg {
   virtual void on_due(const LegContext& context) noexcept;
   /// Adds what the leg alone knows to an account of its connection.
   virtual void add_counters(ConnectionCounters& counters) const noexcept;
+  /// Saves what a leg in another process needs to go on where this one is.
+  virtual void save(StateWriter& writer) const;
+  /// Goes on where the leg was that saved this; as before if it can't be read. Before the leg is
+  /// installed. `is_exact` false: more was received and sent since.
+  virtual void load(StateReader& reader, bool is_exact);
 };
 
 /// Something of a worker that carries the media of many connections: a socket for many Osmux

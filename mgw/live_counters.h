@@ -38,6 +38,11 @@ class LiveTraffic {
     octets_.add(traffic.octets);
   }
   [[nodiscard]] Traffic value() const noexcept { return {packets_.value(), octets_.value()}; }
+  /// Goes on counting from there.
+  void restore(const Traffic& traffic) noexcept {
+    packets_.set(traffic.packets);
+    octets_.set(traffic.octets);
+  }
 
  private:
   io::Counter packets_;

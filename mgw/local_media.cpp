@@ -120,11 +120,7 @@ tl::expected<BoundPair, ProtocolError> LocalMedia::bind(const SocketAddress& hos
     return tl::unexpected(
         ProtocolError{ResponseCode::endpoint_unknown, "too many local addresses"});
   }
-  io::SocketOptions options;
-  options.dscp = options_.dscp;
-  options.priority = options_.socket_priority;
-  options.receive_buffer_bytes = io_options_.receive_buffer_bytes;
-  options.send_buffer_bytes = io_options_.send_buffer_bytes;
+  io::SocketOptions options = socket_options();
   for (std::size_t attempt = 0; attempt < pool->total(); ++attempt) {
     const auto port = pool->acquire(now);
     if (!port) {
@@ -160,6 +156,49 @@ tl::expected<BoundPair, ProtocolError> LocalMedia::bind(const SocketAddress& hos
             host.host_text(), pool->used(), pool->total());
   }
   return tl::unexpected(ProtocolError{ResponseCode::endpoint_unknown, "no free RTP ports"});
+}
+
+io::SocketOptions LocalMedia::socket_options() const noexcept {
+  io::SocketOptions options;
+  options.dscp = options_.dscp;
+  options.priority = options_.socket_priority;
+  options.receive_buffer_bytes = io_options_.receive_buffer_bytes;
+  options.send_buffer_bytes = io_options_.send_buffer_bytes;
+  return options;
+}
+
+tl::expected<BoundPair, ProtocolError> LocalMedia::rebind(const SocketAddress& local,
+                                                          io::TimePoint now) {
+  PortPool* pool = pool_for(local.with_port(0));
+  if (pool != nullptr && !pool->claim(local.port())) {
+    pool = nullptr;
+  }
+  SocketPair sockets = reopen(local);
+  if (sockets.rtp) {
+    return BoundPair{std::move(sockets), local, pool};
+  }
+  if (pool != nullptr) {
+    pool->release(local.port(), now);
+  }
+  return tl::unexpected(
+      ProtocolError{ResponseCode::endpoint_unknown, "RTP ports cannot be bound again"});
+}
+
+SocketPair LocalMedia::reopen(const SocketAddress& local) {
+  io::SocketOptions options = socket_options();
+  options.local = local;
+  auto rtp = factory_.bind_udp(options);
+  if (rtp) {
+    options.local = local.with_port(static_cast<std::uint16_t>(local.port() + 1));
+    auto rtcp = factory_.bind_udp(options);
+    if (rtcp) {
+      return {std::move(*rtp), std::move(*rtcp)};
+    }
+    rtp = tl::unexpected(rtcp.error());
+  }
+  io::log(io::LogLevel::warning, io::LogCategory::rtp, "cannot bind {} again: {}",
+          options.local.text(), rtp.error().message());
+  return {};
 }
 
 PortPool* LocalMedia::pool_for(const SocketAddress& host) {

@@ -54,6 +54,16 @@ class LocalMedia {
   /// Whether one of our own RTP sockets may be at that address. Where it is surely not, this costs
   /// next to nothing.
   [[nodiscard]] bool may_own(const io::SocketAddress& address) const;
+
+  /// Binds the very pair at `local` (address and RTP port), which a connection had in another
+  /// process. Outside of the range it belongs to no pool.
+  [[nodiscard]] tl::expected<BoundPair, mgcp::ProtocolError> rebind(const io::SocketAddress& local,
+                                                                    io::TimePoint now);
+
+  /// The sockets of a pair that is in use and whose sockets were given away; empty ones if they
+  /// can't be had.
+  [[nodiscard]] SocketPair reopen(const io::SocketAddress& local);
+
   /// Pairs in all ranges, and those in use.
   [[nodiscard]] std::size_t ports_total() const noexcept;
   [[nodiscard]] std::size_t ports_used() const noexcept;
@@ -70,6 +80,7 @@ class LocalMedia {
                                                           const io::SocketAddress& remote,
                                                           const io::SocketAddress& agent);
   void take_addresses(const conf::Config& config);
+  [[nodiscard]] io::SocketOptions socket_options() const noexcept;
   [[nodiscard]] PortPool* pool_for(const io::SocketAddress& host);
   [[nodiscard]] io::SocketAddress announced(const io::SocketAddress& bound) const;
 

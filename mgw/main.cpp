@@ -40,6 +40,7 @@ struct Arguments {
   bool version = false;
   bool no_colour = false;
   bool background = false;
+  bool takes_over = false;
   bool reference = false;      ///< osmo-mgw's option --vty-ref-xml
   std::string reference_mode;  ///< and --vty-ref-mode; there is one list of commands here
   std::string level;           ///< of osmo-mgw's option -e, a number
@@ -115,8 +116,9 @@ int serve(const Arguments& arguments, const conf::Config& config) {
     for (const std::string& warning : *log) {
       fmt::print(stderr, "mgw: {}\n", warning);
     }
-    mgw::Gateway gateway(config, {arguments.file, MGW_VERSION, colours,
-                                  configuration_reader(arguments), &service_manager});
+    mgw::Gateway gateway(config,
+                         {arguments.file, MGW_VERSION, colours, configuration_reader(arguments),
+                          &service_manager, arguments.takes_over});
     for (const std::string& name : service_manager.close_rest()) {
       fmt::print(stderr, "mgw: the service manager's descriptor \"{}\" has no use\n", name);
     }
@@ -176,6 +178,9 @@ int main(int argc, char** argv) {
   app.add_flag("-s,--disable-color", arguments.no_colour, "No colours in the log");
   app.add_flag("-D,--daemonize", arguments.background,
                "Run in the background, once all sockets are open");
+  app.add_flag(
+      "--take-over", arguments.takes_over,
+      "Take over the calls of the gateway that listens at take-over.socket, which then ends");
   app.add_option("-e,--log-level", arguments.level,
                  "Level on standard error: 1 debug, 3 info, 5 notice, 7 error, 8 fatal");
   app.add_flag("--vty-ref-xml", arguments.reference,

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace mgw {
@@ -57,12 +58,15 @@ struct MediaCommand {
   std::vector<std::uint32_t> removals;  ///< slots; done when the kernel has let go of their ports
   std::vector<std::uint32_t> audits;    ///< slots whose counters are wanted
   bool audits_streams = true;           ///< and those of their streams
+  std::vector<std::uint32_t> saves;     ///< slots whose media are to be saved
+  bool is_quiet = false;                ///< peers of `removals` are not told that they are
 
   int error = 0;
   std::uint32_t sockets_closing = 0;                      ///< the command is done when this is 0
   std::vector<std::unique_ptr<MediaConnection>> removed;  ///< those of `removals` that existed
   std::vector<ConnectionCounters> audited;                ///< in the order of `audits`
   std::vector<rtp::StreamList> audited_streams;           ///< likewise, if wanted
+  std::vector<std::string> saved;                         ///< likewise, for `saves`: append_media()
 };
 
 /// What a worker tells.

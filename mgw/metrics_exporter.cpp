@@ -3,6 +3,7 @@
 #include "io/kernel_path.h"
 #include "io/log.h"
 #include "mgw/counter_groups.h"
+#include "mgw/state_recorder.h"
 #include "mgw/trunks.h"
 
 #include <prometheus/client_metric.h>
@@ -100,6 +101,18 @@ void collect_limits(const LimitCounters& limits, Families& out) {
               limits.media_loops.value());
 }
 
+void collect_journal(const JournalCounters& journal, Families& out) {
+  out.counter("mgw_journal_records_total", "Records written to the journal.",
+              journal.records.value());
+  out.counter("mgw_journal_octets_total", "Octets of those records.", journal.octets.value());
+  out.counter("mgw_journal_rewrites_total", "Times that a new journal took the place of the old.",
+              journal.rewrites.value());
+  out.counter("mgw_journal_failures_total",
+              "Writes to the journal that failed: newest calls would not outlive the gateway.",
+              journal.failures.value());
+  out.gauge("mgw_journal_octets", "Size of the journal.", journal.file_octets.value());
+}
+
 void collect_control(const ControlCounters& control, Families& out) {
   out.gauge("mgw_endpoints", "Endpoints of the virtual trunk.", control.endpoints_total.value());
   out.gauge("mgw_endpoints_used", "Endpoints with a call.", control.endpoints_used.value());
@@ -120,6 +133,11 @@ void collect_control(const ControlCounters& control, Families& out) {
   out.counter("mgw_rtp_port_pairs_exhausted_total",
               "Connections refused because no RTP port pair was free.",
               control.ports_exhausted.value());
+  out.counter("mgw_restored_connections_total",
+              "Connections that came from the journal or from another gateway.",
+              control.restored.value());
+  out.counter("mgw_unrestored_connections_total", "Connections from there that could not go on.",
+              control.not_restored.value());
   out.counter("mgw_mgcp_datagrams_received_total", "Datagrams received on the MGCP socket.",
               control.datagrams.value());
   out.counter("mgw_mgcp_garbage_total", "MGCP messages that were neither command nor response.",
@@ -507,6 +525,9 @@ std::string metrics_text(const MetricsSources& sources) {
   out.add(1, {{"backend", sources.backend}, {"fallback_reason", sources.fallback_reason}});
   collect_control(*sources.control, out);
   collect_limits(sources.control->limits, out);
+  if (sources.journal != nullptr) {
+    collect_journal(*sources.journal, out);
+  }
   collect_transactions(sources.control->transactions, out);
   collect_outcomes(*sources.control, out);
   collect_cpu(sources.workers, out);

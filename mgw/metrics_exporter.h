@@ -17,14 +17,17 @@ class KernelPath;
 
 namespace mgw {
 
+struct JournalCounters;
+
 /// What is exported. All must outlive whoever has them.
 struct MetricsSources {
   const ControlCounters* control = nullptr;
   std::vector<WorkerView> workers;
   const SampleCounters* samples = nullptr;
-  const RecordWriter* records = nullptr;  ///< null: calls are not recorded
-  std::string backend;                    ///< "poll" or "io_uring"
-  std::string fallback_reason;            ///< why not io_uring; empty if it was not tried or runs
+  const RecordWriter* records = nullptr;     ///< null: calls are not recorded
+  const JournalCounters* journal = nullptr;  ///< null: there is none
+  std::string backend;                       ///< "poll" or "io_uring"
+  std::string fallback_reason;  ///< why not io_uring; empty if it was not tried or runs
   const io::KernelPath* kernel_path = nullptr;  ///< null: there is none
   std::string kernel_path_refusal;              ///< why there is none though it was asked for
 };

@@ -247,6 +247,17 @@ bool OsmuxControl::is_taken(const std::bitset<rtp::kOsmuxCircuits>& but, const S
   return false;
 }
 
+bool OsmuxControl::restore(Connection& connection) {
+  OsmuxCircuit& circuit = *connection.osmux;
+  read_addresses();
+  if (!on() || circuits_[circuit.local].used || open()) {
+    return false;
+  }
+  circuit.device = device_;
+  circuits_[circuit.local] = {true, circuit.remote, peer_of(connection, circuit.peer_behind_nat)};
+  return true;
+}
+
 SocketAddress OsmuxControl::peer_of(const Connection& connection, bool peer_behind_nat) noexcept {
   return peer_behind_nat ? SocketAddress() : connection.remote_rtp();
 }

@@ -69,6 +69,10 @@ class OsmuxControl {
   [[nodiscard]] tl::expected<LocalHost, mgcp::ProtocolError> choose(
       const io::SocketAddress& remote, const io::SocketAddress& agent) const;
 
+  /// Makes a connection that was a circuit in another process one of the same number again; false
+  /// if it can't be.
+  [[nodiscard]] bool restore(Connection& connection);
+
   /// Puts the device into the command of the first circuit; whether it did.
   [[nodiscard]] bool append_device(MediaCommand& command);
   /// The worker could not take the device's sockets over; the next circuit tries anew.

@@ -28,6 +28,17 @@ std::optional<std::uint16_t> PortPool::acquire(io::TimePoint now) {
   return static_cast<std::uint16_t>(first_ + 2 * *pair);
 }
 
+bool PortPool::claim(std::uint16_t rtp_port) {
+  const bool in_range =
+      rtp_port >= first_ && rtp_port < first_ + 2 * free_.size() && (rtp_port - first_) % 2 == 0;
+  if (!in_range || !free_.contains(pair_of(rtp_port))) {
+    return false;
+  }
+  free_.erase(pair_of(rtp_port));
+  ++used_;
+  return true;
+}
+
 void PortPool::release(std::uint16_t rtp_port, io::TimePoint now) {
   const std::size_t pair = pair_of(rtp_port);
   MGW_ASSERT(!free_.contains(pair));

@@ -20,6 +20,8 @@ class PortPool {
 
   /// The next free pair's RTP port; empty when all are in use or resting.
   [[nodiscard]] std::optional<std::uint16_t> acquire(io::TimePoint now);
+  /// Takes this very pair; false if it is not in the range, or not free.
+  [[nodiscard]] bool claim(std::uint16_t rtp_port);
   /// The pair's sockets are closed, or it could not be bound because somebody else has it: it
   /// rests, then is free.
   void release(std::uint16_t rtp_port, io::TimePoint now);

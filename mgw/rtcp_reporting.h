@@ -71,6 +71,12 @@ class RtcpReporting {
   }
   /// What the peer reports.
   [[nodiscard]] const rtp::RemoteReception& remote() const noexcept { return session_.remote(); }
+  /// Names what makes the session go on to `archive` (mgw/state_codec.h); its next report is
+  /// planned anew.
+  template <typename Self, typename Archive>
+  static void visit_state(Self& self, Archive& archive) {
+    archive(self.session_, self.random_state_);
+  }
 
  private:
   [[nodiscard]] std::uint32_t random() noexcept;

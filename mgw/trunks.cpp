@@ -95,6 +95,26 @@ std::optional<mgcp::E1Subslot> Trunks::subslot_of(std::uint32_t number) const no
                          shape.rate_kbps, shape.bit_offset};
 }
 
+EndpointKey Trunks::key_of(std::uint32_t number) const noexcept {
+  const auto trunk = e1_trunk_of(number);
+  if (!trunk) {
+    return {0, number - 1};
+  }
+  return {static_cast<std::uint16_t>(1 + e1_trunks_[*trunk].number), number - first_of(*trunk)};
+}
+
+std::optional<std::uint32_t> Trunks::number_of(const EndpointKey& key) const noexcept {
+  if (key.trunk == 0) {
+    return key.position < virtual_total_ ? std::optional(key.position + 1) : std::nullopt;
+  }
+  for (std::size_t i = 0; i < e1_trunks_.size(); ++i) {
+    if (e1_trunks_[i].number + 1U == key.trunk && key.position < kE1EndpointsPerTrunk) {
+      return first_of(i) + key.position;
+    }
+  }
+  return std::nullopt;
+}
+
 Endpoint* Trunks::find(std::uint32_t number) noexcept {
   return number >= 1 && number <= endpoints_.size() ? &endpoints_[number - 1] : nullptr;
 }

@@ -44,6 +44,11 @@ class Trunks {
   /// The position of an endpoint's E1 trunk in the list that the constructor got, if it is on one.
   [[nodiscard]] std::optional<std::size_t> e1_trunk_of(std::uint32_t number) const noexcept;
 
+  /// Where an endpoint is, whatever the configuration.
+  [[nodiscard]] EndpointKey key_of(std::uint32_t number) const noexcept;
+  /// The endpoint that is there; empty if there is none.
+  [[nodiscard]] std::optional<std::uint32_t> number_of(const EndpointKey& key) const noexcept;
+
   /// Null if there is none of that number.
   [[nodiscard]] Endpoint* find(std::uint32_t number) noexcept;
   [[nodiscard]] const Endpoint* find(std::uint32_t number) const noexcept;

@@ -1,6 +1,7 @@
 #include "mgw/worker.h"
 
 #include "io/assert.h"
+#include "mgw/saved_state.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -77,6 +78,9 @@ void Worker::take_from_kernel(const MediaCommand& command) noexcept {
   for (const std::uint32_t slot : command.audits) {
     kernel_->update(slot);
   }
+  for (const std::uint32_t slot : command.saves) {
+    kernel_->update(slot);
+  }
 }
 
 void Worker::apply(std::unique_ptr<MediaCommand> command, io::TimePoint now) {
@@ -105,8 +109,15 @@ void Worker::apply(std::unique_ptr<MediaCommand> command, io::TimePoint now) {
     }
     for (const std::uint32_t slot : command->removals) {
       if (MediaConnection* leaving = media_.find(slot); leaving != nullptr) {
-        media_.send_goodbye(*leaving, now);
+        if (!command->is_quiet) {
+          media_.send_goodbye(*leaving, now);
+        }
         auto connection = media_.remove(slot, now);
+        if (command->is_quiet) {  // who gets the sockets gets them open to anybody
+          for (const io::SocketId socket : {connection->rtp_socket, connection->rtcp_socket}) {
+            backend_.set_peer(socket, io::SocketAddress());
+          }
+        }
         close_socket(connection->rtp_socket, *command);
         close_socket(connection->rtcp_socket, *command);
         command->removed.push_back(std::move(connection));
@@ -121,11 +132,20 @@ void Worker::apply(std::unique_ptr<MediaCommand> command, io::TimePoint now) {
                                                                  : rtp::StreamList());
       }
     }
+    save_media_of(*command);
   }
   if (command->sockets_closing == 0) {
     finish(std::move(command));
   } else {
     waiting_.push_back(std::move(command));
+  }
+}
+
+void Worker::save_media_of(MediaCommand& command) {
+  for (std::size_t i = 0; i < command.saves.size(); ++i) {
+    if (const MediaConnection* connection = media_.find(command.saves[i]); connection != nullptr) {
+      append_media(command.saved[i], *connection);
+    }
   }
 }
 
@@ -429,13 +449,14 @@ bool Worker::post(MediaEvent&& event) noexcept {
   return true;
 }
 
-void Worker::close_all() {
+void Worker::close_all(bool quietly) {
   std::unique_ptr<MediaCommand> command;
   while (queues_.commands.pop(command)) {
     command.reset();  // nobody waits for the answer any more; sockets not yet opened close by
                       // themselves
   }
   auto last = std::make_unique<MediaCommand>();
+  last->is_quiet = quietly;
   for (std::uint32_t slot = 0; slot < media_.slots(); ++slot) {
     if (media_.find(slot) != nullptr) {
       last->removals.push_back(slot);

@@ -65,8 +65,9 @@ class alignas(io::kCacheLineBytes) Worker {
     return media_.has_notable() ? std::min(next_report_, next) : next;
   }
   /// Removes all connections and runs passes until the kernel has let go of their sockets. Used at
-  /// shutdown, when the control thread sends no more commands.
-  void close_all();
+  /// shutdown, when the control thread sends no more commands. `quietly`: without telling the
+  /// peers, for the calls go on in another process.
+  void close_all(bool quietly = false);
 
   [[nodiscard]] const MediaCounters& counters() const noexcept { return media_.counters(); }
 
@@ -80,6 +81,8 @@ class alignas(io::kCacheLineBytes) Worker {
   static constexpr SlotTimers kNoTimers = {io::kNever, io::kNever, io::kNever};
 
   void apply(std::unique_ptr<MediaCommand> command, io::TimePoint now);
+  /// Saves where the media of the command's `saves` stand.
+  void save_media_of(MediaCommand& command);
   [[nodiscard]] bool install_devices(MediaCommand& command);
   [[nodiscard]] bool install_all(MediaCommand& command, io::TimePoint now);
   /// Opens the pair's sockets, those that it has.

@@ -131,7 +131,7 @@ void WorkerPool::run(Thread& thread, const conf::Config& config, io::BackendChoi
     worker->run_pass(io::kNever);
     thread.buffers_free.set(pool->available());
   }
-  worker->close_all();
+  worker->close_all(quiet_.load(std::memory_order_acquire));
   thread.woken.wait(false, std::memory_order_acquire);  // the backend ends with this function
 }
 

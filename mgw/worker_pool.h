@@ -65,6 +65,9 @@ class WorkerPool final : public MediaPlane {
   /// Closes all connections, waits until the kernel has let go of their sockets, and joins the
   /// threads. Nothing may be submitted afterwards.
   void stop() noexcept;
+  /// Whether stop() closes connections without telling their peers, as the calls go on in another
+  /// process.
+  void close_quietly(bool on) noexcept { quiet_.store(on, std::memory_order_release); }
   /// Hands all waiting events of all workers to `take`.
   void take_events(const std::function<void(std::uint32_t worker, MediaEvent&& event)>& take);
   /// CPU time that each worker has used so far.
@@ -81,6 +84,7 @@ class WorkerPool final : public MediaPlane {
   std::function<void()> on_events_;
   io::KernelPath* const kernel_path_;
   std::uint32_t count_ = 0;  ///< of workers, those included that are yet to start
+  std::atomic<bool> quiet_{false};
   std::vector<std::unique_ptr<Thread>> threads_;
 };
 

@@ -33,6 +33,18 @@ struct IuupPosition {
   std::uint16_t sequence = 0;
   std::uint32_t timestamp = 0;
   std::uint16_t interval_ticks = 160;  ///< Ticks of 20 ms: 160 at 8 kHz, 320 at 16 kHz; not 0.
+  /// Names all members to `archive`, which saves or restores them (mgw/state_codec.h).
+  template <typename Self, typename Archive>
+  static void visit_state(Self& self, Archive& archive) {
+    archive.enumerator(self.kind, Kind::iuup);
+    archive(self.sequence, self.timestamp, self.interval_ticks);
+    self.make_consistent();
+  }
+
+ private:
+  /// What was restored may be anything.
+  void make_consistent() noexcept { interval_ticks = interval_ticks == 0 ? 160 : interval_ticks; }
+  void make_consistent() const noexcept {}
 };
 
 /// Gives each frame its number.
@@ -46,6 +58,11 @@ class IuupFrameNumber {
                                   io::TimePoint now) noexcept;
   /// The next frame comes from another source, whose positions have nothing to do with the last.
   void source_changed() noexcept { source_changed_ = true; }
+  /// Names all members to `archive`, which saves or restores them (mgw/state_codec.h).
+  template <typename Self, typename Archive>
+  static void visit_state(Self& self, Archive& archive) {
+    archive(self.last_time_, self.last_, self.last_number_, self.started_, self.source_changed_);
+  }
 
  private:
   [[nodiscard]] int step(const IuupPosition& position, IuupNumbering numbering,

@@ -110,6 +110,28 @@ void IuupLink::request_rates(std::uint64_t barred, io::TimePoint now) noexcept {
   }
 }
 
+void IuupLink::restored(bool is_ready, std::uint8_t mode_version,
+                        std::uint8_t next_number) noexcept {
+  constexpr std::uint8_t kModeVersionMax = 15;
+  constexpr std::uint8_t kRequestNumbers = 4;
+  constexpr std::uint8_t kIntervalMax = 15;
+  constexpr std::uint8_t kRatesMax = kIuupRfcisMax;
+  if (!is_ready || configuration_.rfci_count == 0) {
+    reset();
+    return;
+  }
+  state_ = IuupState::ready;
+  mode_version_ = std::min(mode_version, kModeVersionMax);
+  next_number_ = next_number % kRequestNumbers;
+  for (IuupRfci& rfci : configuration_.rfcis) {
+    rfci.id %= kIuupRfcisMax;
+    rfci.interval = std::min(rfci.interval, kIntervalMax);
+  }
+  if (peer_rates_) {
+    peer_rates_->count = std::clamp<std::uint8_t>(peer_rates_->count, 1, kRatesMax);
+  }
+}
+
 IuupReceived IuupLink::on_pdu(std::span<const std::byte> pdu, io::TimePoint now) noexcept {
   IuupReceived received;
   const auto parsed = parse_iuup(pdu);

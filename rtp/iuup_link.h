@@ -10,6 +10,7 @@
 
 #include <tl/expected.hpp>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -17,6 +18,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 namespace rtp {
 
@@ -163,8 +165,43 @@ class IuupLink {
 
   /// Forgets everything, counters included.
   void reset() noexcept { *this = IuupLink{}; }
+  /// Names what an initialised link is to `archive` (mgw/state_codec.h). A procedure that is under
+  /// way is not in it: restored, the link asks anew where it has to.
+  template <typename Self, typename Archive>
+  static void visit_state(Self& self, Archive& archive) {
+    bool is_ready = self.state_ == IuupState::ready;
+    std::uint8_t numbers = self.next_number_;
+    std::uint8_t mode_version = self.mode_version_;
+    archive(is_ready);
+    visit_configuration(self.configuration_, archive);
+    archive(self.frame_number_, self.wished_barred_, self.requested_barred_, self.peer_rates_,
+            self.initialisation_failures_, self.rate_control_failures_, self.repeats_, mode_version,
+            numbers);
+    self.restored(is_ready, mode_version, numbers);
+  }
 
  private:
+  template <typename Self, typename Archive>
+  static void visit_configuration(Self& configuration, Archive& archive) {
+    archive(configuration.versions, configuration.rfci_count, configuration.subflow_count,
+            configuration.has_intervals);
+    bool has_crc = configuration.data_type == IuupPduType::data_with_crc;
+    archive(has_crc);
+    if constexpr (!std::is_const_v<Self>) {
+      configuration.data_type =
+          has_crc ? IuupPduType::data_with_crc : IuupPduType::data_without_crc;
+      configuration.rfci_count = std::min<std::uint8_t>(configuration.rfci_count, kIuupRfcisMax);
+      configuration.subflow_count =
+          std::min<std::uint8_t>(configuration.subflow_count, kIuupSubflowsMax);
+    }
+    for (std::size_t i = 0; i < configuration.rfci_count; ++i) {
+      archive(configuration.rfcis[i]);
+    }
+  }
+  void restored(bool is_ready, std::uint8_t mode_version, std::uint8_t next_number) noexcept;
+  void restored(bool /*is_ready*/, std::uint8_t /*mode_version*/,
+                std::uint8_t /*next_number*/) const noexcept {}
+
   /// What we have asked the peer; one thing at a time.
   enum class Request : std::uint8_t { none, initialisation, rate_control };
 

@@ -18,6 +18,11 @@ struct IuupArrival {
   std::uint16_t sequence = 0;     ///< of its RTP packet
   std::uint8_t frame_number = 0;  ///< 0..15
   bool silence = false;           ///< no speech: a pause may follow
+  /// Names all members to `archive`, which saves or restores them (mgw/state_codec.h).
+  template <typename Self, typename Archive>
+  static void visit_state(Self& self, Archive& archive) {
+    archive(self.ssrc, self.timestamp, self.sequence, self.frame_number, self.silence);
+  }
 };
 
 /// The numbers under which it goes on as RTP.
@@ -36,6 +41,12 @@ class IuupMediaClock {
   /// for more than they can count or if they don't: after silence some peers count PDUs even so.
   [[nodiscard]] IuupMediaNumbers next(const IuupArrival& arrival, IuupNumbering numbering,
                                       std::uint32_t ticks, io::TimePoint now) noexcept;
+  /// Names all members to `archive`, which saves or restores them (mgw/state_codec.h).
+  template <typename Self, typename Archive>
+  static void visit_state(Self& self, Archive& archive) {
+    archive(self.last_, self.last_at_, self.pause_steps_, self.pause_sequence_, self.skipped_,
+            self.pending_skips_, self.skip_sequence_, self.has_skip_, self.started_);
+  }
 
  private:
   [[nodiscard]] int steps_to(const IuupArrival& arrival, int distance, IuupNumbering numbering,

@@ -144,6 +144,11 @@ struct IuupRfci {
 
   /// The bits of all sub-flows.
   [[nodiscard]] std::uint32_t bits() const noexcept;
+  /// Names all members to `archive`, which saves or restores them (mgw/state_codec.h).
+  template <typename Self, typename Archive>
+  static void visit_state(Self& self, Archive& archive) {
+    archive(self.id, self.interval, self.subflow_bits);
+  }
   friend bool operator==(const IuupRfci&, const IuupRfci&) noexcept = default;
 };
 
@@ -184,6 +189,11 @@ struct IuupConfiguration {
 struct IuupRates {
   std::uint64_t barred = 0;  ///< Bit n: the n-th declared RFCI must not be sent.
   std::uint8_t count = 0;    ///< 1..64
+  /// Names all members to `archive`, which saves or restores them (mgw/state_codec.h).
+  template <typename Self, typename Archive>
+  static void visit_state(Self& self, Archive& archive) {
+    archive(self.barred, self.count);
+  }
   friend bool operator==(const IuupRates&, const IuupRates&) noexcept = default;
 };
 

@@ -53,6 +53,12 @@ struct RemoteReception {
                ? std::nullopt
                : std::optional(round_trip_sum / static_cast<std::int64_t>(round_trips));
   }
+  /// Names all members to `archive`, which saves or restores them (mgw/state_codec.h).
+  template <typename Self, typename Archive>
+  static void visit_state(Self& self, Archive& archive) {
+    archive(self.reports, self.cumulative_lost, self.jitter_ticks, self.fraction_lost,
+            self.round_trips, self.round_trip, self.round_trip_sum);
+  }
 };
 
 /// One RTP packet as it was sent, or a run of packets in order, of which these are the newest's
@@ -114,9 +120,22 @@ class RtcpSession {
   /// Whether the peer was heard of and has not said BYE.
   [[nodiscard]] bool peer_present() const noexcept { return peer_present_; }
   [[nodiscard]] const RemoteReception& remote() const noexcept { return remote_; }
+  /// Names all members to `archive`, which saves or restores them (mgw/state_codec.h).
+  template <typename Self, typename Archive>
+  static void visit_state(Self& self, Archive& archive) {
+    archive(self.streams_, self.sender_reports_, self.next_sender_report_, self.remote_,
+            self.last_report_, self.before_last_report_, self.own_ssrc_, self.peer_ssrc_,
+            self.wall_clock_offset_, self.name_, self.peer_present_, self.sent_anything_);
+    self.make_consistent();
+  }
 
  private:
   struct SentStream {
+    template <typename Self, typename Archive>
+    static void visit_state(Self& self, Archive& archive) {
+      archive(self.newest_at, self.last_at, self.ssrc, self.timestamp, self.packets, self.octets,
+              self.clock_rate_hz, self.sequence, self.used);
+    }
     io::TimePoint newest_at{};  // when the newest timestamp was first sent
     io::TimePoint last_at{};
     std::uint32_t ssrc = 0;
@@ -128,6 +147,9 @@ class RtcpSession {
     bool used = false;
   };
 
+  /// What was restored may be anything: indices stay in their arrays.
+  void make_consistent() noexcept { next_sender_report_ %= sender_reports_.size(); }
+  void make_consistent() const noexcept {}
   [[nodiscard]] SentStream* find(std::uint32_t ssrc) noexcept;
   [[nodiscard]] SentStream* place_for(std::uint32_t ssrc, io::TimePoint now) noexcept;
   [[nodiscard]] bool is_reported(const SentStream& stream) const noexcept {

@@ -43,6 +43,11 @@ class ExtendedSequence {
   [[nodiscard]] constexpr std::int64_t highest() const noexcept { return highest_; }
   /// Whether a number has come.
   [[nodiscard]] constexpr bool started() const noexcept { return started_; }
+  /// Names all members to `archive`, which saves or restores them (mgw/state_codec.h).
+  template <typename Self, typename Archive>
+  static void visit_state(Self& self, Archive& archive) {
+    archive(self.highest_, self.started_);
+  }
 
  private:
   std::int64_t highest_ = 0;

@@ -149,8 +149,25 @@ bool StreamStatistics::count_jump(std::uint16_t sequence) noexcept {
   return false;
 }
 
+void StreamStatistics::make_consistent() noexcept {
+  constexpr std::int64_t kNumbersMax = std::int64_t{1} << 48U;
+  for (std::uint64_t* count :
+       {&received_, &expected_in_past_runs_, &expected_prior_, &received_prior_}) {
+    *count = std::min<std::uint64_t>(*count, kNumbersMax);
+  }
+  highest_ = std::clamp<std::int64_t>(highest_, 0, kNumbersMax);
+  base_ = std::clamp<std::int64_t>(base_, 0, highest_);
+  clock_rate_hz_ = std::max<std::uint32_t>(clock_rate_hz_, 1);
+}
+
 bool StreamStatistics::count_sequence(std::uint16_t sequence) noexcept {
   if (received_ == 0) {
+    begin_run(sequence);
+    return true;
+  }
+  if (resumed_) {
+    resumed_ = false;
+    expected_in_past_runs_ += static_cast<std::uint64_t>(highest_ - base_ + 1);
     begin_run(sequence);
     return true;
   }

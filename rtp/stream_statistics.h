@@ -65,6 +65,11 @@ class TimestampCheck {
   }
   /// Of the last packet.
   [[nodiscard]] std::uint32_t timestamp() const noexcept { return timestamp_; }
+  /// Names all members to `archive`, which saves or restores them (mgw/state_codec.h).
+  template <typename Self, typename Archive>
+  static void visit_state(Self& self, Archive& archive) {
+    archive(self.ssrc_, self.timestamp_, self.errors_, self.sequence_, self.started_);
+  }
 
  private:
   std::uint32_t ssrc_ = 0;
@@ -93,6 +98,12 @@ struct StatisticsTotals {
     return expected > unique ? expected - unique : 0;
   }
   StatisticsTotals& operator+=(const StatisticsTotals& other) noexcept;
+  /// Names all members to `archive`, which saves or restores them (mgw/state_codec.h).
+  template <typename Self, typename Archive>
+  static void visit_state(Self& self, Archive& archive) {
+    archive(self.received, self.octets, self.expected, self.duplicates, self.reordered,
+            self.restarts);
+  }
 };
 
 /// Statistics of one received SSRC.
@@ -131,8 +142,24 @@ class StreamStatistics {
   /// The report block for this SSRC (RFC 3550 A.3). As the RFC wants it, duplicates count as
   /// received here, so cumulative_lost may be negative. The fraction is that since the last call.
   [[nodiscard]] ReportBlock make_report_block(io::TimePoint now) noexcept;
+  /// Packets of an unknown number came uncounted since the last one: what is missing before the
+  /// next one is not loss.
+  void resume() noexcept { resumed_ = received_ != 0; }
+  /// Names all members to `archive`, which saves or restores them (mgw/state_codec.h).
+  template <typename Self, typename Archive>
+  static void visit_state(Self& self, Archive& archive) {
+    archive(self.received_, self.octets_, self.expected_in_past_runs_, self.expected_prior_,
+            self.received_prior_, self.base_, self.highest_, self.window_low_, self.window_high_,
+            self.sender_report_at_, self.ssrc_, self.clock_rate_hz_, self.transit_,
+            self.jitter_scaled_, self.duplicates_, self.reordered_, self.restarts_,
+            self.after_jump_, self.last_sender_report_, self.transit_known_, self.resumed_);
+    self.make_consistent();
+  }
 
  private:
+  /// What was restored may be anything: no sum may overflow.
+  void make_consistent() noexcept;
+  void make_consistent() const noexcept {}
   void begin_run(std::uint16_t sequence) noexcept;
   [[nodiscard]] bool count_sequence(std::uint16_t sequence) noexcept;
   void count_late(int behind) noexcept;
@@ -163,6 +190,7 @@ class StreamStatistics {
   std::uint32_t after_jump_ = kNoJump;  // the number that would confirm a restart
   std::uint32_t last_sender_report_ = 0;
   bool transit_known_ = false;
+  bool resumed_ = false;
 };
 
 static_assert(sizeof(StreamStatistics) <= 128, "two of these are kept per connection");
@@ -182,6 +210,12 @@ struct StreamSummary {
   std::uint32_t jitter = 0;  ///< In timestamp units, as of its last packet.
   /// Adds what the same SSRC did at another time, before this.
   void add_earlier(const StreamSummary& earlier) noexcept;
+  /// Names all members to `archive`, which saves or restores them (mgw/state_codec.h).
+  template <typename Self, typename Archive>
+  static void visit_state(Self& self, Archive& archive) {
+    archive(self.ssrc, self.received, self.octets, self.lost, self.duplicates, self.reordered,
+            self.jitter);
+  }
 };
 
 static_assert(sizeof(StreamSummary) == 32, "kFinishedStreamsMax of these are kept per connection");
@@ -232,6 +266,17 @@ class ConnectionStatistics {
   /// The SSRC that sent before the current one, or sends too. Meaningless unless its started().
   [[nodiscard]] StreamStatistics& previous() noexcept { return previous_; }
   [[nodiscard]] const StreamStatistics& previous() const noexcept { return previous_; }
+  /// As StreamStatistics::resume(), for all SSRCs.
+  void resume() noexcept {
+    current_.resume();
+    previous_.resume();
+  }
+  /// Names all members to `archive`, which saves or restores them (mgw/state_codec.h).
+  template <typename Self, typename Archive>
+  static void visit_state(Self& self, Archive& archive) {
+    archive(self.current_, self.previous_, self.finished_, self.finished_streams_, self.check_,
+            self.clock_rate_hz_, self.ssrc_changes_, self.finished_count_);
+  }
 
  private:
   void change_ssrc(std::uint32_t ssrc) noexcept;

@@ -65,7 +65,8 @@ void Timeline::continue_with(const RtpHeader& header, io::TimePoint now,
   previous_ = current_;
   has_previous_ = true;
   current_.source_ssrc = header.ssrc;
-  current_.first_output = static_cast<std::uint16_t>(newest_sequence_ + 1U);
+  current_.first_output =
+      static_cast<std::uint16_t>(newest_sequence_ + (resumed_ ? packets & 0xffffU : 1U));
   current_.sequence_offset = static_cast<std::uint16_t>(current_.first_output - header.sequence);
   current_.timestamp_offset = newest_timestamp_ + step - header.timestamp;
   source_sequence_ = ExtendedSequence{};
@@ -141,6 +142,7 @@ void Timeline::advance(const StreamProgress& progress) noexcept {
 
 void Timeline::advance(const RtpHeader& header, const TimelinePatch& patch,
                        io::TimePoint now) noexcept {
+  resumed_ = false;
   if (is_newest(patch.sequence)) {
     note_newest(patch.sequence, patch.timestamp, now);
   }

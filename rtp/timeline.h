@@ -69,6 +69,17 @@ class Timeline {
   [[nodiscard]] StreamMapping mapping() const noexcept;
   /// Timestamp errors of what goes out ("TO").
   [[nodiscard]] std::uint32_t timestamp_errors() const noexcept { return check_.errors(); }
+  /// Packets of an unknown number went out since the last one: should the source change its SSRC
+  /// now, the output leaves room for them, one number for each packet duration.
+  void resume() noexcept { resumed_ = started_; }
+  /// Names all members to `archive`, which saves or restores them (mgw/state_codec.h).
+  template <typename Self, typename Archive>
+  static void visit_state(Self& self, Archive& archive) {
+    archive(self.current_, self.previous_, self.newest_at_, self.source_sequence_, self.check_,
+            self.output_ssrc_, self.newest_timestamp_, self.packets_, self.octets_,
+            self.packets_before_, self.octets_before_, self.newest_sequence_, self.started_,
+            self.has_previous_, self.resumed_);
+  }
 
  private:
   struct Mapping {
@@ -76,6 +87,10 @@ class Timeline {
     std::uint32_t timestamp_offset = 0;
     std::uint16_t sequence_offset = 0;
     std::uint16_t first_output = 0;  // the output number at which this mapping began
+    template <typename Self, typename Archive>
+    static void visit_state(Self& self, Archive& archive) {
+      archive(self.source_ssrc, self.timestamp_offset, self.sequence_offset, self.first_output);
+    }
   };
 
   void start(const RtpHeader& header) noexcept;
@@ -103,6 +118,7 @@ class Timeline {
   std::uint16_t newest_sequence_ = 0;
   bool started_ = false;
   bool has_previous_ = false;  // only while late packets of before the change may come
+  bool resumed_ = false;       // until the first packet after resume()
 };
 
 /// Writes the numbers of `patch` into a packet that parse_rtp accepted.

@@ -92,6 +92,12 @@ def free_pair(address="127.0.0.1"):
     return port
 
 
+def free_udp_port(address="127.0.0.1"):
+    """A port that is free now, and not given out by the kernel to sockets bound to port 0 soon."""
+    with udp_socket(address) as a_socket:
+        return a_socket.getsockname()[1]
+
+
 def free_tcp_port(address="127.0.0.1"):
     with socket.socket(family_of(address), socket.SOCK_STREAM) as probe:
         probe.bind((address, 0))

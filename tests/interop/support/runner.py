@@ -1,6 +1,7 @@
 """Runs the tests of a script; exit status 77 with the reasons if all of them were skipped."""
 
 import sys
+import tempfile
 import unittest
 
 BACKENDS = ("poll", "io_uring")
@@ -13,6 +14,13 @@ def for_each_backend(module, base):
         name = f"{base.__name__}_{backend}"
         module[name] = type(name, (base, unittest.TestCase),
                             {"backend": backend, "__module__": base.__module__})
+
+
+def temporary_directory(case):
+    """The path of a directory that goes with the test case."""
+    directory = tempfile.TemporaryDirectory(prefix="mgw-interop-")
+    case.addCleanup(directory.cleanup)
+    return directory.name
 
 
 def main():

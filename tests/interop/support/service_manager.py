@@ -8,6 +8,7 @@ import os
 import socket
 import sys
 import tempfile
+import threading
 
 from support.waiting import PATIENCE
 
@@ -70,6 +71,53 @@ class ServiceManager:
     def __exit__(self, *_):
         self.socket.close()
         self.directory.cleanup()
+
+
+class KeepingManager(ServiceManager):
+    """One that keeps descriptors (FDSTORE) as well; a thread of its own hears the notifications."""
+
+    def __init__(self):
+        super().__init__()
+        self.lock = threading.Lock()
+        self.store = {}
+        self.told = []
+        self.socket.settimeout(0.1)
+        self.is_ending = False
+        self.thread = threading.Thread(target=self._listen)
+        self.thread.start()
+
+    def _listen(self):
+        while not self.is_ending:
+            try:
+                text, descriptors, _, _ = socket.recv_fds(self.socket, 8192, 4)
+            except TimeoutError:
+                continue
+            values = dict(line.split("=", 1) for line in text.decode().splitlines())
+            with self.lock:
+                if values.get("FDSTORE") == "1":
+                    assert values["FDPOLL"] == "0"
+                    for descriptor in descriptors:
+                        kept = self.store.pop(values["FDNAME"], None)
+                        if kept is not None:  # the same once more, from the next process
+                            kept.close()
+                        self.store[values["FDNAME"]] = socket.socket(fileno=descriptor)
+                elif values.get("FDSTOREREMOVE") == "1":
+                    if values["FDNAME"] in self.store:
+                        self.store.pop(values["FDNAME"]).close()
+                else:
+                    self.told.append(values)
+
+    def kept(self):
+        """The sockets in the store, by name."""
+        with self.lock:
+            return dict(self.store)
+
+    def __exit__(self, *details):
+        self.is_ending = True
+        self.thread.join()
+        for a_socket in self.store.values():
+            a_socket.close()
+        super().__exit__(*details)
 
 
 def passing(program, sockets):
