@@ -253,6 +253,8 @@ def check_upgrade(system):
     say("upgrade, with a configuration that the operator has changed")
     system.run("sed -i 's/count: 512/count: 600/' /etc/mgw/mgw.yaml")
     before = system.main_process()
+    call = "rtpbridge/1@mgw"
+    system.run(f"mgwctl crcx -e {call} -c 7 --codec GSM -r 127.0.0.1:40000 -m sendrecv")
     system.run("dpkg --force-confdef --force-confold -i /packages/newer/*.deb")
     assert system.main_process() not in ("0", before), "it was not restarted"
     system.answers()
@@ -260,6 +262,9 @@ def check_upgrade(system):
     version = system.run("dpkg-query -W -f '${Version}' mgw")
     assert not version.endswith(OLDER_SUFFIX), version
     system.shows("for 600 endpoints")
+    survived = system.run(f"mgwctl auep -e {call} --info I")
+    assert re.search(r"connection +[0-9A-F]{8}", survived), "the call is gone"
+    system.run(f"mgwctl dlcx -e {call}")
 
 
 def check_reload(system):
