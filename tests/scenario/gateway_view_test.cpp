@@ -34,7 +34,7 @@ struct Viewed {
         notifier(config, agents, 7),
         drain(scene.world.control(), notifier, scene.world.clock()),
         view({in_force, "osmo-mgw.cfg", scene.world.control(), notifier, drain, scene.world.clock(),
-              "poll",
+              "poll", "off",
               [this]() -> tl::expected<void, std::string> {
                 ++reconfigured;
                 return fault.empty() ? tl::expected<void, std::string>() : tl::unexpected(fault);

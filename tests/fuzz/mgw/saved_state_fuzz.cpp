@@ -38,7 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (int i = 0; i < 8; ++i) {
     const io::TimePoint now(std::chrono::milliseconds(20 * i));
     header.sequence = static_cast<std::uint16_t>(header.sequence + 1000 * i);
-    header.ssrc += i % 3 == 0 ? 1 : 0;
+    header.ssrc += i % 3 == 0 ? 1U : 0U;
     media.statistics.on_packet(header, now, 160);
     static_cast<void>(media.timeline.next(header, now, {true, true}, {}));
     static_cast<void>(media.statistics.current().make_report_block(now));
