@@ -142,7 +142,7 @@ std::uint64_t alive_of_program(std::uint32_t program) noexcept {
 KernelFlowKey kernel_flow_key(const SocketAddress& local) noexcept {
   KernelFlowKey key{};
   const auto bytes = local.host_bytes();
-  std::memcpy(key.address, bytes.data(), bytes.size());
+  std::copy(bytes.begin(), bytes.end(), reinterpret_cast<std::uint8_t*>(key.address));
   key.port = htons(local.port());
   key.family = local.family() == AddressFamily::ipv4 ? 4 : 6;
   return key;

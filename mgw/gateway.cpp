@@ -312,7 +312,8 @@ void Gateway::record_open_calls() {
 
 void Gateway::take_media_events() {
   workers_->take_events([this](std::uint32_t worker, MediaEvent&& event) {
-    if (!sampler_->take(worker, event)) {
+    // There is none yet while calls of an earlier process are taken up.
+    if (sampler_ == nullptr || !sampler_->take(worker, event)) {
       control_->on_media_event(worker, std::move(event));
     }
   });

@@ -44,7 +44,7 @@ const std::vector<std::string> kCandidates = {
     "only",        "line-pairs", "debug",    "file",        "basename",
     "log",         "peer",       "e1d",      "lmgcp=debug", "/a \"strange\"\\ name",
     "40",          "7",          "1500",     "16386",       "20001",
-    "600",         "70000",      "drain"};
+    "600",         "70000",      "drain",    "tc"};
 
 /// Gives the setting another value than it has; false if no candidate does.
 bool change(const Setting& setting, Config& config) {
