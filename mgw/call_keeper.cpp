@@ -129,16 +129,21 @@ void CallKeeper::drop_unused() {
   sockets_.drop_unused();
 }
 
+void CallKeeper::occupy_journal() {
+  if (!journal_) {
+    return;
+  }
+  const std::string reason = journal_->occupy();
+  has_journal_ = reason.empty();
+  if (!has_journal_) {
+    io::log(LogLevel::error, LogCategory::lglobal, "no journal, calls end with the gateway: {}",
+            reason);
+  }
+}
+
 void CallKeeper::restore(CallControl& control) {
   inherit_sockets();
-  if (journal_) {
-    const std::string reason = journal_->occupy();
-    has_journal_ = reason.empty();
-    if (!has_journal_) {
-      io::log(LogLevel::error, LogCategory::lglobal, "no journal, calls end with the gateway: {}",
-              reason);
-    }
-  }
+  occupy_journal();
   if (has_journal_) {
     Journal::Found found = journal_->read();
     before_ = std::move(found.replay.state);
@@ -196,14 +201,7 @@ void CallKeeper::take_over(CallControl& control) {
           std::chrono::ceil<std::chrono::milliseconds>(parts_.clock.now() - begin).count());
   sockets_.drop_unused();
   before_ = state;
-  if (journal_) {
-    const std::string reason = journal_->occupy();
-    has_journal_ = reason.empty();
-    if (!has_journal_) {
-      io::log(LogLevel::error, LogCategory::lglobal, "no journal, calls end with the gateway: {}",
-              reason);
-    }
-  }
+  occupy_journal();
 }
 
 void CallKeeper::start(CallControl& control) {

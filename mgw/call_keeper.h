@@ -81,6 +81,8 @@ class CallKeeper {
 
   void inherit_sockets();
   void drop_unused();
+  /// Takes the journal for this process, if one is configured and nobody else has it.
+  void occupy_journal();
 
   CallKeeperParts parts_;
   BootId boot_;
