@@ -27,6 +27,7 @@ EXIT_REFUSED = 3
 DESCRIPTORS_WANTED = 131_072
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+VERSIONED = ("mgw", "osmo-mgw", "rtpengine")
 
 
 def command_line():
@@ -59,7 +60,7 @@ def chosen(arguments, setup):
     peers = arguments.peers.split(",")
     names = [name.strip() for name in arguments.variants.split(",") if name.strip()]
     for variant in variants.named(names) if names else variants.ALL:
-        if not variant.is_mgw and variant.kind != "none" and variant.kind not in peers:
+        if variant.is_peer and variant.kind not in peers:
             continue
         reason = starting.reason_against(setup, variant)
         if reason:
@@ -94,7 +95,7 @@ def raise_descriptor_limit():
 
 def copies_of(build, folder):
     """The programs as they are now, whatever is built while they are measured."""
-    for program in ("mgw", "rtpload"):
+    for program in ("mgw", "rtpload", "bare-relay"):
         shutil.copy2(build / program, folder)
     return pathlib.Path(folder)
 
@@ -117,7 +118,14 @@ def measure(arguments, programs):
     network = enter_namespace()
     prefix, scheduling = starting.scheduling_prefix(arguments.scheduling)
     log = str(arguments.build / "bench-gateways.log")
-    setup = starting.Setup(programs, prefix=prefix, log=log)
+    generator_prefix, generator_class = starting.generator_prefix(prefix)
+    setup = starting.Setup(
+        programs,
+        usable_cpus=tuple(sorted(os.sched_getaffinity(0))),
+        prefix=prefix,
+        generator_prefix=generator_prefix,
+        log=log,
+    )
     os.sched_setaffinity(0, {setup.generator_cpu})
     raise_descriptor_limit()
     available, skipped = chosen(arguments, setup)
@@ -141,11 +149,11 @@ def measure(arguments, programs):
         "command": f"tools/bench {os.environ.get('MGW_BENCH_ARGUMENTS', '')}".strip(),
         "suite": arguments.suite,
         "parts": arguments.only.split(","),
-        "scheduling": scheduling,
+        "scheduling": f"gateway {scheduling}, load generator {generator_class}",
         "network": network,
         "cores": {"gateway": setup.gateway_cpu, "generator": setup.generator_cpu},
         "machine": machine.facts(ROOT),
-        "versions": {kind: starting.version_of(setup, kind) for kind in starting.STARTERS},
+        "versions": {kind: starting.version_of(setup, kind) for kind in VERSIONED},
         "noise_limit_percent": arguments.noise_limit,
         "noisy_runs": noisy,
         "refused": noisy > 0,

@@ -38,14 +38,14 @@ def step(bench, variant, calls, seconds):
 
 
 def measure(bench, gateways, suite):
-    """Climbs in the ordinary scheduling class, whatever the other parts run in.
+    """Climbs in the ordinary scheduling class, whatever the other parts run in, both sides.
 
     A real-time thread that takes more than 95 % of a core is stopped by the kernel for the rest of
     each second (sched_rt_runtime_us): no gateway could show what a whole core carries.
     """
     setup = bench.runner.setup
     prefix, _ = starting.scheduling_prefix("ordinary")
-    bench.runner.setup = dataclasses.replace(setup, prefix=prefix)
+    bench.runner.setup = dataclasses.replace(setup, prefix=prefix, generator_prefix=prefix)
     try:
         climb(bench, gateways, suite)
     finally:

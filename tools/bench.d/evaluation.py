@@ -114,6 +114,39 @@ def capacity(records):
     return result
 
 
+def scaling(records, name):
+    """[(workers, ratio)]: the spread of CPU per packet with so many workers ÷ with one.
+
+    Compared is with the mean of the single workers on the cores that the step has too.
+    """
+    found = []
+    runs = select(records, part="cores", variant=name)
+    for cores in dict.fromkeys(record["cores"] for record in runs if record["workers"] > 1):
+        many = by_round(runs, CPU, cores=cores)
+        single = {}
+        for cpu in cores.split(","):
+            for number, value in by_round(runs, CPU, cores=cpu).items():
+                if value is not None:
+                    single.setdefault(number, []).append(value)
+        means = {number: sum(listed) / len(listed) for number, listed in single.items()}
+        spread = figures.spread(figures.ratios(many, means).values())
+        if spread:
+            found.append((len(cores.split(",")), spread))
+    return found
+
+
+def contention(scaled):
+    """What each further worker adds to the cost of a packet, as a fraction of it; None without.
+
+    From the step with the most workers: cost(n) = cost(1) × (1 + contention × (n - 1)), the model
+    of a part that only one can do at a time. Not below zero.
+    """
+    if not scaled:
+        return None
+    workers, spread = scaled[-1]
+    return max(0.0, (spread["median"] - 1) / (workers - 1))
+
+
 def memory_per_call(records, name):
     """KiB per call between the fewest and the most calls that were measured; None without both."""
     points = memory_points(records, name)

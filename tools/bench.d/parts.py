@@ -7,6 +7,7 @@ so that a machine that changes its pace hits all of them alike.
 import resource
 
 import capacity
+import cores
 import figures
 import netem
 import system_calls
@@ -145,6 +146,10 @@ class Bench:
             watch_resources=True,
         )
 
+    def cores(self):
+        """The same load on each of more and more workers."""
+        cores.measure(self, self.wanted("cores"))
+
     def syscalls(self):
         """System calls per forwarded packet, counted by the kernel during the reference load."""
         for variant in self.wanted("syscalls"):
@@ -155,4 +160,15 @@ class Bench:
         netem.measure(self, self.wanted("netem"), self.suite)
 
 
-PARTS = ("cpu", "latency", "load", "syscalls", "setup", "capacity", "memory", "legs", "netem")
+PARTS = (
+    "cpu",
+    "latency",
+    "load",
+    "syscalls",
+    "setup",
+    "capacity",
+    "cores",
+    "memory",
+    "legs",
+    "netem",
+)

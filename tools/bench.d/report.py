@@ -108,6 +108,33 @@ def capacity_table(records):
     return markdown_table(["gateway", "packets/s", "limited by"], rows) if rows else ""
 
 
+MODEL_CORES = (4, 8, 16, 32)
+
+
+def cores_table(records):
+    """What was measured, then what the model makes of it for more cores."""
+    rows = []
+    for name in evaluation.names_in(records, part="cores"):
+        chosen = evaluation.select(records, part="cores", variant=name)
+        scaled = dict(evaluation.scaling(records, name))
+        model = evaluation.contention(list(scaled.items()))
+        for cores in dict.fromkeys(record["cores"] for record in chosen):
+            costs = evaluation.values(chosen, evaluation.CPU, cores=cores)
+            workers = len(cores.split(","))
+            ratio = scaled.get(workers) if workers > 1 else None
+            row = [name, cores, _range(figures.spread(costs)), _range(ratio)]
+            rows.append([*row, f"{workers / ratio['median']:.2f}" if ratio else "-"])
+        if model is not None:
+            for cores in MODEL_CORES:
+                if cores not in scaled:
+                    cost = 1 + model * (cores - 1)
+                    rows.append(
+                        [name, f"{cores} (model)", "-", f"{cost:.2f}", f"{cores / cost:.2f}"]
+                    )
+    header = ["gateway", "workers on cores", "CPU µs/packet", "÷ a single worker"]
+    return markdown_table([*header, "as many times the calls of one core"], rows) if rows else ""
+
+
 def memory_table(records):
     rows = []
     for name in evaluation.names_in(records, part="memory"):
@@ -188,6 +215,14 @@ def sections(records):
             ["capacity"],
         ),
         (
+            "Cores",
+            "A worker on each core, 200 calls for each, evenly spread. Compared with single workers "
+            "on the same cores, as the load generator is on one of them. The model has a part that "
+            "only one worker can do at a time, as large as the measured step allows.",
+            cores_table(records),
+            [],
+        ),
+        (
             "Call set-ups",
             "Two CRCX and two DLCX per call, 64 in flight, 700 further calls up.",
             simple_table(records, "setup", SETUP_COLUMNS),
@@ -207,6 +242,7 @@ def sections(records):
         "CPU per packet against load": "load",
         "System calls": "syscalls",
         "Capacity of a core": "capacity",
+        "Cores": "cores",
         "Call set-ups": "setup",
         "Memory": "memory",
         "Kinds of leg": "legs",

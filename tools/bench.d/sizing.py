@@ -118,12 +118,17 @@ def capacity(result):
     return report.capacity_table(result["records"])
 
 
+def cores(result):
+    return report.cores_table(result["records"])
+
+
 TABLES = {
     "source": source,
     "memory": memory,
     "descriptors": descriptors,
     "legs": legs,
     "capacity": capacity,
+    "cores": cores,
 }
 
 

@@ -29,9 +29,11 @@ class Setup:
     """What all runs have in common."""
 
     build: pathlib.Path
-    gateway_cpu: int = 0
+    gateway_cpu: object = 0  # a number, or a list for taskset: "0,1"
     generator_cpu: int = 1
-    prefix: tuple = ()  # what sets the scheduling class, before every command
+    usable_cpus: tuple = ()
+    prefix: tuple = ()  # what sets the scheduling class of a gateway, before its command
+    generator_prefix: tuple = ()  # and of the load generator
     log: str = ""
 
 
@@ -46,6 +48,17 @@ def scheduling_prefix(scheduling):
     if allowed.returncode == 0 and not allowed.stderr:
         return ("nice", "-n", "-10"), "SCHED_OTHER, nice -10"
     return (), "SCHED_OTHER, nice 0"
+
+
+def generator_prefix(gateway_prefix):
+    """The class of the generator, and how it is called: real-time where that is allowed.
+
+    It has a core of its own, so it takes nothing from the gateway, and sends at its instants
+    whatever else the machine does.
+    """
+    prefix, name = scheduling_prefix("fifo")
+    allowed = subprocess.run([*prefix, "true"], capture_output=True, check=False)
+    return (prefix, name) if allowed.returncode == 0 else (gateway_prefix, "the same class")
 
 
 class Adapted:
@@ -147,7 +160,18 @@ def _start_rtpengine(setup, variant, calls, _):
     return Adapted(engine, adapter)
 
 
-STARTERS = {"mgw": _start_mgw, "osmo-mgw": _start_osmo_mgw, "rtpengine": _start_rtpengine}
+def _start_bare_relay(setup, variant, _calls, _more):
+    port = gateways.free_udp_port()
+    command = [str(setup.build / "bare-relay"), "--mgcp-port", str(port), *variant.settings]
+    return _gateway(setup, variant.name, command, port)
+
+
+STARTERS = {
+    "mgw": _start_mgw,
+    "osmo-mgw": _start_osmo_mgw,
+    "rtpengine": _start_rtpengine,
+    "bare-relay": _start_bare_relay,
+}
 
 
 def start(setup, variant, calls, more=()):
@@ -157,10 +181,10 @@ def start(setup, variant, calls, more=()):
 
 def reason_against(setup, variant, more=()):
     """Why this variant can't be run here; empty if it can."""
-    if variant.kind == "none":
-        return ""
-    if variant.kind != "mgw":
+    if variant.is_peer:
         return "" if shutil.which(variant.kind) else f"{variant.kind} is not installed"
+    if not variant.is_mgw:
+        return ""
     more = [part for setting in more for part in ("--set", setting)]
     command = [str(setup.build / "mgw"), *mgw_settings(variant, 8), *more, "--check"]
     checked = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -189,7 +213,12 @@ def run_load(setup, arguments, timeout_s, on_wait=None):
 
     `on_wait` is called again and again meanwhile.
     """
-    command = [*setup.prefix, str(setup.build / "rtpload"), "--cpu", str(setup.generator_cpu)]
+    command = [
+        *setup.generator_prefix,
+        str(setup.build / "rtpload"),
+        "--cpu",
+        str(setup.generator_cpu),
+    ]
     command += ["--json", "-", *map(str, arguments)]
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(

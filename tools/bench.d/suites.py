@@ -35,7 +35,7 @@ QUICK = Suite(
     more_rounds=1,
     setup_rounds=1,
     load_calls=(50,),
-    ladder=(1000, 2000),
+    ladder=(350, 700, 1000),
     refinements=0,
     memory_calls=(100, 10_000),
     peer_memory_calls=(100, 500),
@@ -48,6 +48,8 @@ QUICK = Suite(
             "mgw poll auto",
             *COALESCING,
             "mgw kernel tc",
+            "bare relay 0",
+            "bare relay 1000",
             "direct",
         ),
         "latency": (*PEERS, "mgw io_uring 0", "mgw io_uring 1000"),
@@ -58,6 +60,7 @@ QUICK = Suite(
         "memory": ("mgw io_uring 0",),
         "legs": ("mgw io_uring 0",),
         "netem": ("mgw io_uring 0",),
+        "cores": ("mgw io_uring 1000",),
     },
 )
 
@@ -90,6 +93,7 @@ FULL = Suite(
         "memory": ("mgw poll 0", "mgw io_uring 0", *PEERS),
         "legs": ("osmo-mgw", "mgw poll 0", "mgw io_uring 0", "mgw io_uring auto"),
         "netem": ("mgw io_uring 0", "mgw poll 0", "mgw io_uring 1000", "mgw io_uring auto"),
+        "cores": ("mgw poll 1000", "mgw io_uring 1000"),
     },
 )
 

@@ -4,6 +4,7 @@ import evaluation
 import figures
 
 REFERENCE = {"part": "cpu", "phases": "even"}
+HALF_CALLS = 100
 MEMORY_CALLS = 10_000
 MEMORY_LIMIT_MIB = 512
 
@@ -11,6 +12,13 @@ MEMORY_LIMIT_MIB = 512
 def _cpu_ratio(numerator, denominator):
     return lambda records: evaluation.ratio(
         records, evaluation.CPU, numerator, denominator, **REFERENCE
+    )
+
+
+def _half_load(records):
+    """At the reference load osmo-mgw may have filled its core: then it costs what a core has."""
+    return evaluation.ratio(
+        records, evaluation.CPU, "mgw poll 0", "osmo-mgw", part="load", calls=HALF_CALLS
     )
 
 
@@ -82,6 +90,15 @@ def _memory(records):
     return spread
 
 
+def _scaling(records):
+    steps = [
+        spread
+        for name in evaluation.names_in(records, part="cores")
+        for _, spread in evaluation.scaling(records, name)
+    ]
+    return max(steps, key=lambda spread: spread["median"], default=None)
+
+
 def _path_faults(records):
     found = evaluation.path_faults(records)
     return None if found is None else figures.spread([found])
@@ -109,6 +126,20 @@ TARGETS = [
         _cpu_ratio("mgw poll 0", "osmo-mgw"),
     ),
     (
+        "CPU per packet, a bare epoll relay that does nothing else ÷ osmo-mgw: the floor here",
+        "for information",
+        None,
+        "",
+        _cpu_ratio("bare relay 0", "osmo-mgw"),
+    ),
+    (
+        f"CPU per packet, mgw poll, no coalescing ÷ osmo-mgw, {HALF_CALLS} calls: no core is full",
+        "for information",
+        None,
+        "",
+        _half_load,
+    ),
+    (
         "CPU per packet, mgw io_uring, no coalescing ÷ rtpengine in user space",
         "at most",
         0.95,
@@ -128,6 +159,20 @@ TARGETS = [
         0.45,
         "0.36",
         _cpu_ratio("mgw io_uring 1000", "rtpengine"),
+    ),
+    (
+        "CPU per packet, mgw poll, 1 ms, connected sockets ÷ rtpengine in user space",
+        "for information",
+        None,
+        "",
+        _cpu_ratio("mgw poll 1000 connected", "rtpengine"),
+    ),
+    (
+        "CPU per packet, a bare epoll relay, 1 ms ÷ rtpengine in user space: the floor here",
+        "for information",
+        None,
+        "",
+        _cpu_ratio("bare relay 1000", "rtpengine"),
     ),
     (
         "CPU per packet, mgw poll, coalescing auto ÷ rtpengine in user space",
@@ -184,6 +229,13 @@ TARGETS = [
         1.2,
         "",
         _capacity("mgw io_uring 0"),
+    ),
+    (
+        "CPU per packet with two workers or more ÷ with one, the same load for each worker",
+        "at most",
+        1.1,
+        "1",
+        _scaling,
     ),
     (
         "Call set-ups per second, 64 in flight, 700 calls up, mgw ÷ osmo-mgw",

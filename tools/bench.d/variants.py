@@ -12,13 +12,19 @@ class Variant:
     """One gateway in one configuration."""
 
     name: str
-    kind: str  # mgw, osmo-mgw, rtpengine, none (the generator alone, from socket to socket)
+    # mgw, osmo-mgw, rtpengine, bare-relay, none (the generator alone, from socket to socket)
+    kind: str
     backend: str = ""
-    settings: tuple = ()
+    settings: tuple = ()  # of mgw; options of bare-relay
 
     @property
     def is_mgw(self):
         return self.kind == "mgw"
+
+    @property
+    def is_peer(self):
+        """Somebody else's gateway."""
+        return self.kind in ("osmo-mgw", "rtpengine")
 
 
 def _mgw(backend, coalescing):
@@ -30,6 +36,22 @@ DIRECT = Variant("direct", "none")
 OSMO_MGW = Variant("osmo-mgw", "osmo-mgw")
 RTPENGINE = Variant("rtpengine", "rtpengine")
 MGW = [_mgw(backend, coalescing) for backend in ("poll", "io_uring") for coalescing in COALESCING]
+# Sockets connected to their peers: only where these keep to the announced address.
+CONNECTED = [
+    Variant(
+        f"mgw {backend} {coalescing} connected",
+        "mgw",
+        backend,
+        (f"io.coalesce-us={coalescing}", "io.connect-peers=true"),
+    )
+    for backend, coalescing in (("poll", "0"), ("poll", "1000"), ("io_uring", "1000"))
+]
+# What reading and sending with epoll costs without anything else: the floor of user space.
+BARE = [
+    Variant("bare relay 0", "bare-relay"),
+    Variant("bare relay 1000", "bare-relay", settings=("--wait-us", "1000")),
+    Variant("bare relay 1000 connected", "bare-relay", settings=("--wait-us", "1000", "--connect")),
+]
 KERNEL = [
     Variant(
         f"mgw kernel {path}",
@@ -39,7 +61,7 @@ KERNEL = [
     )
     for path in ("tc", "xdp")
 ]
-ALL = [OSMO_MGW, RTPENGINE, *MGW, *KERNEL, DIRECT]
+ALL = [OSMO_MGW, RTPENGINE, *MGW, *CONNECTED, *KERNEL, *BARE, DIRECT]
 
 
 def named(names):

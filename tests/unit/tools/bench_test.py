@@ -15,6 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tools" / "
 
 import bencode
 import capacity
+import cores
 import charts
 import evaluation
 import figures
@@ -248,6 +249,10 @@ def some_records():
         record("memory", "mgw poll 0", 0, 1, calls=calls, rss_kib=5000 + 6 * calls)
         for calls in (100, 4900)
     ]
+    for number, pace in enumerate((1, 2)):
+        for cores, cost in (("0", 8), ("1", 4), ("0,1", 6.6)):
+            marks = {"cores": cores, "workers": len(cores.split(","))}
+            records.append(record("cores", "mgw poll 1000", number, cost * pace, **marks))
     for variant, calls, verdict in (
         ("rtpengine", 1000, "passed"),
         ("rtpengine", 2000, "overloaded"),
@@ -293,6 +298,18 @@ class Evaluation(unittest.TestCase):
         row = self.row("Packets/s of a core")
         self.assertEqual(row["value"]["median"], 2)
         self.assertTrue(row["value"]["lower_bound"])
+
+    def test_workers_are_compared_with_single_ones_on_the_same_cores(self):
+        row = self.row("two workers or more")
+        self.assertAlmostEqual(row["value"]["median"], 6.6 / 6)
+        scaled = evaluation.scaling(some_records(), "mgw poll 1000")
+        self.assertEqual([workers for workers, _ in scaled], [2])
+        self.assertAlmostEqual(evaluation.contention(scaled), 0.1)
+        self.assertIn("| 4 (model) | - | 1.30 | 3.08 |", report.cores_table(some_records()))
+
+    def test_cheaper_workers_do_not_make_a_model_that_gains_from_company(self):
+        self.assertEqual(evaluation.contention([(2, {"median": 0.9})]), 0)
+        self.assertIsNone(evaluation.contention([]))
 
     def test_what_was_not_measured_is_not_met_and_not_missed(self):
         row = self.row("set-ups")
@@ -417,6 +434,13 @@ class Svg(unittest.TestCase):
                 self.assertGreaterEqual(ticks[-1], high * 0.999)
                 self.assertEqual(ticks, sorted(ticks))
                 self.assertLess(len(ticks), 16)
+
+
+class Cores(unittest.TestCase):
+    def test_steps_double_and_the_generators_core_comes_last_with_a_single_worker_on_it(self):
+        self.assertEqual(cores.steps((0,), 0), [])
+        self.assertEqual(cores.steps((0, 1), 1), [([0, 1], [0, 1])])
+        self.assertEqual(cores.steps((0, 1, 2, 3, 4), 1), [([0, 2], [0]), ([0, 2, 3, 4], [0])])
 
 
 class Report(unittest.TestCase):
