@@ -217,8 +217,8 @@ def sections(records):
         (
             "Cores",
             "A worker on each core, 200 calls for each, evenly spread. Compared with single "
-            "workers on the same cores, as the load generator is on one of them. The model has a part that "
-            "only one worker can do at a time, as large as the measured step allows.",
+            "workers on the same cores, as the load generator is on one of them. The model has a "
+            "part that only one worker can do at a time, as large as the measured step allows.",
             cores_table(records),
             [],
         ),
