@@ -19,16 +19,36 @@ from support.gateway import PROGRAM, Gateway
 from support.waiting import PATIENCE, wait_for
 
 SETTINGS = {
-    "endpoints.count": 64,
     "mgcp.transaction-history-s": 1,
     "rtp.port-quarantine-ms": 20,
     "endpoints.connection-timeout-s": 3,
     "rtcp.generate": "true",
 }
-PORTS = 200  # 100 pairs, which the agents' calls use up now and then
-CALLS_OF_AGENT = 16
+AGENTS = 3
+# Endpoints and ports for each call that an agent may have at once: the agents' calls, those that
+# a restarted agent has left behind, and ports in quarantine use them up now and then.
+ENDPOINTS_PER_CALL = 5
+PORTS_PER_CALL = 15
 TRIES_MAX = 4
+# Before the first repetition; the later ones wait that many times as long as they have tries.
+REPEAT_SECONDS = 0.1
+SDP = "M: sendrecv\r\nL: p:20, a:PCMA\r\n\r\nv=0\r\nc=IN IP4 127.0.0.1\r\nm=audio %d RTP/AVP 8\r\n"
+# What is back at its value of the start when all calls have ended.
+GAUGES = (
+    "connections",
+    "endpoints_used",
+    "rtp_port_pairs_used",
+    "io_sockets",
+    "mgcp_transactions_remembered",
+    "bandwidth_bytes_per_second",
+)
 FIRST, SECOND, TALKING, DELETING = range(4)
+
+
+def value_of(answer, name):
+    """What is between `name` and the end of its line."""
+    begin = answer.index(name) + len(name)
+    return answer[begin : answer.index(b"\r", begin)].decode()
 
 
 class SoakCall:
@@ -43,9 +63,10 @@ class SoakCall:
 class SoakAgent:
     """Keeps calls coming and going over a network that loses and repeats."""
 
-    def __init__(self, gateway, seed):
+    def __init__(self, gateway, seed, calls_max):
         self.gateway = (gateway.address, gateway.port)
         self.random = random.Random(seed)
+        self.calls_max = calls_max
         self.loss = self.repeats = 0.0
         self.calls, self.due = {}, []
         self.number = self.set_up = self.refused = self.given_up = 0
@@ -54,6 +75,7 @@ class SoakAgent:
         self.media = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.media.bind(("127.0.0.1", 0))
         self.media.setblocking(False)
+        self.body = SDP % self.media.getsockname()[1]
         self.begin()
 
     def begin(self):
@@ -97,24 +119,18 @@ class SoakAgent:
             del self.calls[call.transaction]
             return
         self.send(call.text)
-        call.due = time.monotonic() + 0.3 * call.tries
+        call.due = time.monotonic() + REPEAT_SECONDS * call.tries
         heapq.heappush(self.due, (call.due, call.transaction))
 
     def crcx(self, call):
-        port = self.media.getsockname()[1]
-        self.command(
-            call,
-            "CRCX",
-            f"M: sendrecv\r\nL: p:20, a:PCMA\r\n\r\nv=0\r\n"
-            f"c=IN IP4 127.0.0.1\r\nm=audio {port} RTP/AVP 8\r\n",
-        )
+        self.command(call, "CRCX", self.body)
 
     def step(self, may_begin):
         now = time.monotonic()
-        while may_begin and now >= self.next_begin and len(self.calls) < CALLS_OF_AGENT:
+        while may_begin and now >= self.next_begin and len(self.calls) < self.calls_max:
             self.number += 1
             self.crcx(SoakCall(self.number))
-        for _ in range(64):
+        for _ in range(256):
             try:
                 answer = self.socket.recv(65536)
             except OSError:
@@ -152,14 +168,12 @@ class SoakAgent:
             else:
                 self.delete(call)
         else:
-            self.on_created(call, answer.decode())
+            self.on_created(call, answer)
 
-    def on_created(self, call, text):
-        for line in text.split("\r\n"):
-            if line.startswith("Z: "):
-                call.endpoint = line[3:]
-            elif line.startswith("m=audio "):
-                call.ports.append(int(line.split()[1]))
+    def on_created(self, call, answer):
+        if call.state == FIRST:
+            call.endpoint = value_of(answer, b"\nZ: ")
+        call.ports.append(int(value_of(answer, b"\nm=audio ").split()[0]))
         if call.state == FIRST:
             call.state = SECOND
             self.crcx(call)
@@ -185,9 +199,13 @@ class SoakAgent:
 
 
 class Soak:
-    """The gateway, three agents, and the faults. cycle() may be called any number of times."""
+    """The gateway, three agents, and the faults. cycle() may be called any number of times.
 
-    def __init__(self, seed, clock_library=None, backend=None, settings=None):
+    clock_library: what goes into LD_PRELOAD so that the wall clock can be set; calls: those that
+    an agent has at once.
+    """
+
+    def __init__(self, seed, clock_library=None, backend=None, calls=16):
         self.random = random.Random(seed)
         self.directory = tempfile.TemporaryDirectory(prefix="mgw-soak-")
         self.clock_file = os.path.join(self.directory.name, "shift")
@@ -202,12 +220,16 @@ class Soak:
                 PROGRAM,
             ]
         self.gateway = Gateway(
-            {**SETTINGS, **(settings or {})}, ports=PORTS, program=program, backend=backend
+            {**SETTINGS, "endpoints.count": ENDPOINTS_PER_CALL * calls},
+            ports=PORTS_PER_CALL * calls,
+            program=program,
+            backend=backend,
         )
-        self.agents = [SoakAgent(self.gateway, seed * 3 + i) for i in range(3)]
+        self.agents = [SoakAgent(self.gateway, seed * AGENTS + i, calls) for i in range(AGENTS)]
         self.faults = {}
         self.next_fault = 0.0
         self.calm_figures = self.figures()
+        self.calm_state = self.state()
 
     def shift_clock(self, seconds):
         # In place: the gateway has it mapped.
@@ -279,27 +301,18 @@ class Soak:
                 raise AssertionError("commands without an answer")
         return self.check_empty()
 
-    def check_empty(self):
-        def state():
-            metrics = self.gateway.metrics()
-            left = {
-                name: metrics.total(f"mgw_{name}")
-                for name in (
-                    "connections",
-                    "endpoints_used",
-                    "rtp_port_pairs_used",
-                    "io_sockets",
-                    "mgcp_transactions_remembered",
-                    "bandwidth_bytes_per_second",
-                )
-            }
-            came, went = metrics.balance()
-            return {**left, "imbalance": came - went}
+    def state(self):
+        """What the gateway holds, and the balance equation of its datagrams."""
+        metrics = self.gateway.metrics()
+        came, went = metrics.balance()
+        held = {name: metrics.total(f"mgw_{name}") for name in GAUGES}
+        return {**held, "received and not accounted for": came - went}
 
+    def check_empty(self):
         try:
-            wait_for(lambda: not any(state().values()), "the gateway is empty", 30)
+            wait_for(lambda: self.state() == self.calm_state, "the gateway is empty", 30)
         except AssertionError as error:
-            raise AssertionError(f"{error}: {state()}") from None
+            raise AssertionError(f"{error}: {self.state()}, not {self.calm_state}") from None
         wait_for(lambda: self.figures()[0] <= self.calm_figures[0], "descriptors are closed")
         return self.figures()
 
