@@ -5,6 +5,8 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/udp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -26,8 +28,10 @@ using Clock = std::chrono::steady_clock;
 
 /// Sockets that take turns, so that there are as many senders.
 constexpr std::size_t kSenders = 64;
-/// Datagrams between two looks at the clock.
+/// Messages of one system call.
 constexpr std::size_t kBatch = 32;
+/// Datagrams that the kernel cuts out of one message at most (UDP_MAX_SEGMENTS is 64).
+constexpr std::uint32_t kBurstMax = 32;
 
 struct Options {
   std::string target;  ///< HOST:PORT
@@ -35,7 +39,8 @@ struct Options {
   std::uint32_t port_pairs = 1;  ///< of RTP, from PORT on
   std::uint32_t rate = 10000;
   double seconds = 1;
-  bool spread = false;  ///< the strangers' packets go to RTCP ports too
+  bool spread = false;      ///< the strangers' packets go to RTCP ports too
+  std::uint32_t burst = 1;  ///< datagrams in a row that are alike and go to one port
 };
 
 /// Neither commands nor responses, or commands with something wrong.
@@ -72,6 +77,23 @@ std::string stranger_packet() {
   return packet;
 }
 
+/// Tells the kernel into what to cut a message (udp(7), UDP_SEGMENT).
+class SegmentSize {
+ public:
+  void set(msghdr& header, std::uint16_t bytes) noexcept {
+    header.msg_control = control_.data();
+    header.msg_controllen = control_.size();
+    cmsghdr* const item = CMSG_FIRSTHDR(&header);
+    item->cmsg_level = IPPROTO_UDP;
+    item->cmsg_type = UDP_SEGMENT;
+    item->cmsg_len = CMSG_LEN(sizeof bytes);
+    std::memcpy(CMSG_DATA(item), &bytes, sizeof bytes);
+  }
+
+ private:
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(std::uint16_t))> control_{};
+};
+
 class Flood {
  public:
   Flood(const Options& options, const io::SocketAddress& target)
@@ -102,8 +124,8 @@ class Flood {
     while (now < end) {
       const std::chrono::duration<double> passed = now - begin;
       const auto due = static_cast<std::uint64_t>(passed.count() * options_.rate);
-      while (sent_ + failed_ < due) {
-        send_batch(std::min<std::uint64_t>(kBatch, due - sent_ - failed_));
+      while (sent_ + failed_ + options_.burst <= due) {
+        send_batch(std::min<std::uint64_t>(kBatch, (due - sent_ - failed_) / options_.burst));
       }
       std::this_thread::sleep_for(std::chrono::microseconds(500));
       now = Clock::now();
@@ -115,22 +137,29 @@ class Flood {
   }
 
  private:
+  /// Sends `count` bursts. One goes through the kernel as one packet up to the gateway's socket
+  /// (UDP_SEGMENT): whoever shares the machine with the gateway has little to spare.
   void send_batch(std::size_t count) {
     std::array<mmsghdr, kBatch> headers{};
-    std::array<iovec, kBatch> bytes{};
+    std::array<std::array<iovec, kBurstMax>, kBatch> bytes;
+    std::array<SegmentSize, kBatch> sizes;
     for (std::size_t i = 0; i < count; ++i, ++next_) {
       const std::string& message = messages_[next_ % messages_.size()];
       const io::SocketAddress& target = targets_[next_ % targets_.size()];
-      bytes[i] = {const_cast<char*>(message.data()), message.size()};
-      headers[i].msg_hdr.msg_name = const_cast<sockaddr*>(target.kernel_address());
-      headers[i].msg_hdr.msg_namelen = target.kernel_size();
-      headers[i].msg_hdr.msg_iov = &bytes[i];
-      headers[i].msg_hdr.msg_iovlen = 1;
+      bytes[i].fill({const_cast<char*>(message.data()), message.size()});
+      msghdr& header = headers[i].msg_hdr;
+      header.msg_name = const_cast<sockaddr*>(target.kernel_address());
+      header.msg_namelen = target.kernel_size();
+      header.msg_iov = bytes[i].data();
+      header.msg_iovlen = options_.burst;
+      if (options_.burst > 1) {
+        sizes[i].set(header, static_cast<std::uint16_t>(message.size()));
+      }
     }
     const int socket = sockets_[turn_++ % sockets_.size()];
     const int done = ::sendmmsg(socket, headers.data(), static_cast<unsigned>(count), MSG_DONTWAIT);
-    sent_ += static_cast<std::uint64_t>(std::max(done, 0));
-    failed_ += done < 0 ? 1U : 0U;
+    sent_ += static_cast<std::uint64_t>(std::max(done, 0)) * options_.burst;
+    failed_ += done < 0 ? options_.burst : 0U;
     // Answers and ICMP errors pile up otherwise.
     std::array<char, 64> ignored;
     while (::recv(socket, ignored.data(), ignored.size(), MSG_DONTWAIT) >= 0) {}
@@ -156,6 +185,8 @@ int main(int argc, char** argv) {
   app.add_option("--port-pairs", options.port_pairs, "RTP ports from PORT on, every second one")
       ->check(CLI::Range(1U, 32768U));
   app.add_flag("--rtcp-ports", options.spread, "The ports between them too");
+  app.add_option("--burst", options.burst, "Datagrams in a row that are alike and go to one port")
+      ->check(CLI::Range(1U, kBurstMax));
   app.add_option("--rate", options.rate, "Datagrams per second")->check(CLI::Range(1U, 10000000U));
   app.add_option("--seconds", options.seconds, "How long")->check(CLI::Range(0.01, 86400.0));
   CLI11_PARSE(app, argc, argv);
