@@ -11,7 +11,8 @@
 
 namespace io {
 
-/// Appends a JSON string; bytes that are no UTF-8 (RFC 3629) become U+FFFD.
+/// Appends a JSON string; bytes that are no UTF-8 (RFC 3629) become U+FFFD, control characters
+/// (those of ISO 6429 C1 too, which some terminals obey) stand as their escapes.
 void append_json_string(std::string& out, std::string_view text);
 
 /// Objects and arrays one after the other, without white space. The caller closes what it opens.

@@ -1,6 +1,7 @@
 #include "io/log_format.h"
 
 #include "io/json_text.h"
+#include "io/printable_text.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -45,18 +46,6 @@ std::string iso_time(std::chrono::system_clock::time_point time) {
                      offset_minutes < 0 ? '-' : '+', magnitude / 60, magnitude % 60);
 }
 
-/// A message may quote bytes of a peer: nothing in it may end the line or speak to the terminal.
-void append_printable(std::string& out, std::string_view text) {
-  for (const char character : text) {
-    const auto byte = static_cast<unsigned char>(character);
-    if (byte < 0x20U || byte == 0x7fU) {
-      fmt::format_to(std::back_inserter(out), "\\x{:02x}", byte);
-    } else {
-      out += character;
-    }
-  }
-}
-
 /// The value of a key=value pair, in quotes if it could be taken for something else without.
 void append_value(std::string& out, std::string_view value) {
   if (value.find_first_of(" \"=\\,") == std::string_view::npos) {
@@ -64,11 +53,15 @@ void append_value(std::string& out, std::string_view value) {
     return;
   }
   out += '"';
-  for (const char character : value) {
-    if (character == '"' || character == '\\') {
+  while (!value.empty()) {
+    const std::size_t plain = std::min(value.find_first_of("\"\\"), value.size());
+    append_printable(out, value.substr(0, plain));
+    value.remove_prefix(plain);
+    if (!value.empty()) {
       out += '\\';
+      out += value.front();
+      value.remove_prefix(1);
     }
-    append_printable(out, {&character, 1});
   }
   out += '"';
 }

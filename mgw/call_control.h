@@ -98,6 +98,11 @@ class CallControl {
       const io::SocketAddress& agent, mgcp::TransactionId transaction_id, mgcp::ResponseCode code)>;
   /// Who hears of agents' responses to our own commands.
   void on_response(ResponseHandler handler) { response_handler_ = std::move(handler); }
+  /// Who is told what a connection has counted in all when its worker has handed it back.
+  using LegEndHandler = std::function<void(std::uint32_t worker, std::uint32_t slot,
+                                           const ConnectionCounters& counters)>;
+  /// Who hears of connections that have ended; null: nobody.
+  void on_leg_ended(LegEndHandler handler) { leg_end_handler_ = std::move(handler); }
 
   // --- what an operator may do: call_control_operator.cpp
 
@@ -482,6 +487,7 @@ class CallControl {
   Subject subject_;
   EndReason end_reason_ = EndReason::deleted;  ///< of connections that are removed now
   ResponseHandler response_handler_;
+  LegEndHandler leg_end_handler_;
   std::set<Endpoint*> circled_;  ///< those with connections in circles
   AgentLimiter agent_limiter_;
   ChangeListener* listener_ = nullptr;

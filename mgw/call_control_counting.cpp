@@ -61,11 +61,14 @@ void CallControl::register_done(std::uint32_t worker, const MediaCommand& comman
       registry_.forget(worker, slot);
       continue;
     }
+    // The worker has handed it back: `command` owns it.
+    const MediaConnection* media = registry_.find(worker, slot);
+    const ConnectionCounters counters = media != nullptr ? media->counters() : ConnectionCounters();
     if (parts_.recorder != nullptr) {
-      // The worker has handed it back: `command` owns it.
-      const MediaConnection* media = registry_.find(worker, slot);
-      parts_.recorder->leg_counted(worker, slot,
-                                   media != nullptr ? media->counters() : ConnectionCounters());
+      parts_.recorder->leg_counted(worker, slot, counters);
+    }
+    if (leg_end_handler_) {
+      leg_end_handler_(worker, slot, counters);
     }
     registry_.remove(worker, slot);
   }

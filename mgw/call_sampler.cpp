@@ -140,20 +140,11 @@ bool CallSampler::take(std::uint32_t worker, MediaEvent& event) {
 
 void CallSampler::evaluate(std::uint32_t worker, const Place& place) {
   const LegSnapshot& leg = step_calls_[place.call].legs[place.leg];
-  if (place.slot >= seen_[worker].size()) {
-    seen_[worker].resize(std::max<std::size_t>(place.slot + 1U, 2 * seen_[worker].size()));
-  }
-  Seen& seen = seen_[worker][place.slot];
+  Seen& seen = this->seen(worker, place.slot);
   if (seen.id != leg.id) {
     seen = {leg.id, 0, 0};
   }
-  // A late packet takes a loss back; the sums only grow.
-  const std::uint64_t expected = std::max(seen.expected, leg.counters.totals.expected);
-  const std::uint64_t lost = std::max(seen.lost, leg.counters.totals.lost());
-  expected_ += expected - seen.expected;
-  lost_ += lost - seen.lost;
-  seen.expected = expected;
-  seen.lost = lost;
+  count_losses(seen, leg.counters);
   const auto mos = leg.mos();
   ++findings_.qualities[static_cast<std::size_t>(quality_class(mos))];
   if (mos) {
@@ -165,6 +156,33 @@ void CallSampler::evaluate(std::uint32_t worker, const Place& place) {
     findings_.jitter_max = std::max(findings_.jitter_max, leg.jitter());
     ++findings_.receiving;
   }
+}
+
+CallSampler::Seen& CallSampler::seen(std::uint32_t worker, std::uint32_t slot) {
+  std::vector<Seen>& slots = seen_[worker];
+  if (slot >= slots.size()) {
+    slots.resize(std::max<std::size_t>(slot + 1U, 2 * slots.size()));
+  }
+  return slots[slot];
+}
+
+void CallSampler::count_losses(Seen& seen, const ConnectionCounters& counters) {
+  // A late packet takes a loss back; the sums only grow.
+  const std::uint64_t expected = std::max(seen.expected, counters.totals.expected);
+  const std::uint64_t lost = std::max(seen.lost, counters.totals.lost());
+  expected_ += expected - seen.expected;
+  lost_ += lost - seen.lost;
+  seen.expected = expected;
+  seen.lost = lost;
+}
+
+void CallSampler::leg_ended(std::uint32_t worker, std::uint32_t slot,
+                            const ConnectionCounters& counters) {
+  Seen& seen = this->seen(worker, slot);
+  count_losses(seen, counters);
+  seen = {};  // the slot's next leg begins at 0
+  counters_.packets_expected.set(expected_);
+  counters_.packets_lost.set(lost_);
 }
 
 CallSampler::Totals CallSampler::totals() const {

@@ -38,7 +38,7 @@ struct CallSamplerParts {
 
 /// What the samples add up to. Any thread may read them.
 struct SampleCounters {
-  io::Counter packets_expected;  ///< by the legs' sequence numbers, as far as samples saw them
+  io::Counter packets_expected;  ///< by the legs' sequence numbers, as of samples and legs' ends
   io::Counter packets_lost;      ///< of those, never came
   std::array<io::Counter, kQualityClasses> legs;  ///< gauges from here on
   io::Counter jitter_mean_us;
@@ -64,6 +64,8 @@ class CallSampler {
   void begin_whole();
   /// Whether workers are yet to answer.
   [[nodiscard]] bool is_under_way() const noexcept { return under_way_; }
+  /// A leg has ended: what it lost since the last sample counts too.
+  void leg_ended(std::uint32_t worker, std::uint32_t slot, const ConnectionCounters& counters);
   /// Takes what a worker answers to the sampler; false: it is not the sampler's.
   [[nodiscard]] bool take(std::uint32_t worker, MediaEvent& event);
   [[nodiscard]] const SampleCounters& counters() const noexcept { return counters_; }
@@ -113,6 +115,9 @@ class CallSampler {
   void step();
   void add_endpoint(std::uint32_t number, std::vector<std::unique_ptr<MediaCommand>>& commands);
   void evaluate(std::uint32_t worker, const Place& place);
+  [[nodiscard]] Seen& seen(std::uint32_t worker, std::uint32_t slot);
+  /// Adds what is new in the counters of the leg in that slot.
+  void count_losses(Seen& seen, const ConnectionCounters& counters);
   void finish();
   [[nodiscard]] Totals totals() const;
   [[nodiscard]] HistoryPoint point_since(const Totals& before, const Totals& now) const;

@@ -248,6 +248,10 @@ void Gateway::start_status(const io::BackendSelection& selection) {
       *control_, *workers_, clock_, board_, workers_->views(),
       GatewayFacts{facts_.version, backend, selection.fallback_reason, workers_->workers()},
       [this] { return states(); }});
+  control_->on_leg_ended(
+      [this](std::uint32_t worker, std::uint32_t slot, const ConnectionCounters& counters) {
+        sampler_->leg_ended(worker, slot, counters);
+      });
   if (!config_.metrics.enabled || config_.metrics.port == 0) {
     return;
   }

@@ -448,7 +448,8 @@ void collect_backends(const std::vector<WorkerView>& workers, Families& out) {
 
 void collect_samples(const SampleCounters& samples, Families& out) {
   out.counter("mgw_rtp_packets_expected_total",
-              "RTP packets that the legs' sequence numbers tell of, as sampled every 5 s.",
+              "RTP packets that the legs' sequence numbers tell of, as sampled every 5 s and when "
+              "they end.",
               samples.packets_expected.value());
   out.counter("mgw_rtp_packets_lost_total", "Of those, packets that never came.",
               samples.packets_lost.value());

@@ -1,5 +1,7 @@
 #include "ttcn-compat/mgcp_text.h"
 
+#include "io/printable_text.h"
+
 #include <fmt/format.h>
 
 #include <chrono>
@@ -49,8 +51,8 @@ void append_statistics(std::string& out, const ConnectionView& connection) {
                  connection.octets_received, connection.timestamp_errors_in,
                  connection.timestamp_errors_out, connection.dropped, connection.payload_type,
                  connection.rate_hz, connection.channels, connection.packet_duration_ms,
-                 connection.audio_name, connection.subtype, connection.sends ? 1 : 0,
-                 connection.force_ptime_ms);
+                 io::printable(connection.audio_name), io::printable(connection.subtype),
+                 connection.sends ? 1 : 0, connection.force_ptime_ms);
   if (connection.osmux) {
     append_osmux(out, *connection.osmux);
   }
@@ -73,8 +75,8 @@ std::string endpoint_text(const TrunkView& trunk, const EndpointView& endpoint,
     const std::string circuit =
         connection.osmux ? fmt::format(" CID={}", connection.osmux->local_cid) : "";
     fmt::format_to(std::back_inserter(out), "   CONN: ({}/rtp C:{} r={}<->l={}{})\n",
-                   connection.call_id, connection.id, address_text(connection.remote),
-                   address_text(connection.local), circuit);
+                   io::printable(connection.call_id), connection.id,
+                   address_text(connection.remote), address_text(connection.local), circuit);
     if (detail == ConnectionDetail::statistics) {
       append_statistics(out, connection);
     }

@@ -181,6 +181,22 @@ class Views(unittest.TestCase):
         self.assertEqual([(r["endpoint"], r["ended_by"]) for r in lines()],
                          [("rtpbridge/3@mgw", "deleted"), ("rtpbridge/2@mgw", "shutdown")])
 
+    def test_losses_of_short_calls(self):
+        """What a leg lost is counted when it ends, also if no sample has seen it."""
+        with Call(self.agent, "rtpbridge/1@mgw") as call:
+            legs = [call.leg(PCMA), call.leg(PCMA)]
+            before = self.gateway.metrics()
+            stream([legs[0].peer], 5, call.peers)
+            legs[0].peer.sequence += 7
+            stream([legs[0].peer], 5, call.peers)
+            self.gateway.settled()
+
+        def grown(name):
+            name = f"mgw_rtp_packets_{name}_total"
+            return self.gateway.metrics().total(name) - before.total(name)
+
+        self.assertEqual((grown("expected"), grown("lost")), (17, 7))
+
     # --- mgwctl top
 
     def test_top_once(self):

@@ -3,6 +3,7 @@
 
 #include "mgw/saved_state.h"
 #include "mgw/state_recorder.h"
+#include "tests/scenario/iuup_peer.h"
 #include "tests/scenario/scene.h"
 
 #include <doctest/doctest.h>
@@ -121,6 +122,64 @@ TEST_CASE("without the media's state a call goes on and counts anew") {
   CHECK(talk(second, a, b, 10));
   const sim::Answer deleted = delete_leg(second, a.endpoint, "I: " + a.connection + "\r\n");
   CHECK(deleted.parameter("P").starts_with("PS=10, OS="));
+}
+
+TEST_CASE("an IuUP leg goes on initialised, under its numbers, whatever saved it") {
+  const sim::Bytes speech =
+      sim::from_hex("4f28959ffeb80181f5c4e83d176c897b4a4e333298333419a493ca63ded6e0");
+  const sim::Bytes efficient =
+      sim::from_hex("f3d3ca2567ffae00607d713a0f45db225ed2938ccca60ccd066924f298f7b5b8");
+  for (const bool is_exact : {true, false}) {
+    CAPTURE(is_exact);
+    Scene first;
+    const Leg a = first.add_leg(scenario::with("96", scenario::kIuup));
+    const Leg b = first.add_leg(scenario::with("112", "a=rtpmap:112 AMR/8000\r\n"));
+    scenario::IuupPeer before(*a.peer);
+    before.initialise(first, scenario::amr_122_rfcis(1, 2, 0));
+    run(first, {&before}, 100ms);
+    REQUIRE(before.link().state() == rtp::IuupState::ready);
+    const auto talk_once = [&](Scene& scene, scenario::IuupPeer& peer, sim::RtpPeer& other) {
+      peer.send(scene, 1, speech);
+      other.send_packet(112, efficient);
+      run(scene, {&peer}, 20ms);
+    };
+    for (int i = 0; i < 5; ++i) {
+      talk_once(first, before, *b.peer);
+    }
+    REQUIRE(before.frames().size() == 5);
+    mgw::SavedState state = state_of(first, true);
+    state.is_exact = is_exact;  // else as a crash leaves it, with media of up to a second ago
+
+    Scene second;
+    go_on(second, first, state);
+    REQUIRE(second.world.control().counters().restored.value() == 2);
+    // The radio network controller knows nothing of the change: it does not initialise again.
+    scenario::IuupPeer peer(*same_leg(second, a).peer);
+    peer.link() = before.link();
+    const Leg other = same_leg(second, b);
+    for (int i = 0; i < 5; ++i) {
+      talk_once(second, peer, *other.peer);
+    }
+    REQUIRE(other.peer->received().size() == 5);
+    for (const auto& packet : other.peer->received()) {
+      CHECK(packet.payload == efficient);
+      CHECK(packet.header.ssrc == b.peer->received().front().header.ssrc);
+    }
+    CHECK(other.peer->disorder() == 0);
+    REQUIRE(peer.frames().size() == 5);
+    for (const scenario::ArrivedFrame& frame : peer.frames()) {
+      CHECK(frame.payload == speech);
+      CHECK(frame.rfci == 1);
+    }
+    const auto last = a.peer->received().back().header;
+    const auto next = peer.peer().received().front().header;
+    CHECK(next.ssrc == last.ssrc);
+    const auto step = static_cast<std::uint16_t>(next.sequence - last.sequence);
+    CHECK(step == (is_exact ? 1 : 101));
+    CHECK(second.dropped(mgw::DropCause::iuup_not_initialised) == 0);
+    const sim::Answer deleted = delete_leg(second, a.endpoint, "I: " + a.connection + "\r\n");
+    CHECK(deleted.code == 250);
+  }
 }
 
 TEST_CASE("what the configuration has no place for is left out and counted") {

@@ -76,7 +76,7 @@ class Agent {
       advance(call, now);
     }
     std::erase_if(calls_, [](const auto& entry) { return entry.second.state == State::over; });
-    while (may_begin && calls_.size() < kCallsMax) {
+    while (may_begin && now >= next_begin_ && calls_.size() < kCallsMax) {
       Call& call = calls_[next_call_];
       call.number = next_call_++;
       crcx(call, now);
@@ -114,6 +114,8 @@ class Agent {
  private:
   static constexpr std::size_t kCallsMax = 16;
   static constexpr int kTriesMax = 4;
+  /// So long an agent that was refused begins no call.
+  static constexpr io::Duration kAfterRefusal = 20ms;
   enum class State { first_leg, second_leg, talking, deleting, over };
   struct Call {
     std::uint64_t number = 0;
@@ -189,6 +191,7 @@ class Agent {
     }
     if (code != 200) {
       ++refused_;
+      next_begin_ = network_.clock().now() + kAfterRefusal;
       call.state = call.state == State::first_leg ? State::over : State::deleting;
       if (call.state == State::deleting) {
         command(call, "DLCX", fmt::format("C: {:x}\r\n", call.number), network_.clock().now());
@@ -218,6 +221,7 @@ class Agent {
   io::SimPeer media_;
   std::uint32_t next_id_;
   std::uint64_t next_call_ = 1;
+  io::TimePoint next_begin_{};
   std::unordered_map<std::uint64_t, Call> calls_;
   std::uint64_t set_up_ = 0;
   std::uint64_t refused_ = 0;

@@ -135,6 +135,7 @@ TEST_CASE("whatever bytes a JSON line quotes, it is JSON and UTF-8") {
     return line.substr(begin, line.size() - begin - 2);
   };
   CHECK(quoted("a\"b\\c\n\x1b\x7f") == R"(a\"b\\c\u000a\u001b\u007f)");
+  CHECK(quoted("\xc2\x9b\xc2\x80\xc2\xa0") == "\\u009b\\u0080\xc2\xa0");
   CHECK(quoted(std::string_view("\0", 1)) == R"(\u0000)");
   CHECK(quoted("ä€😀") == "ä€😀");
   CHECK(quoted("\xff"
