@@ -348,7 +348,7 @@ class DrainTest(RestartCase):
             }
         )
         # Its DLCX may find no gateway any more.
-        load = self.load(gateway, seconds, ("--in-flight", 2 * CALLS, "--mgcp-timeout", 5))
+        load = self.load(gateway, seconds, ("--mgcp-timeout", 2))
         watch.at(gateway)
         measure_for(0.3)
         watch.note(f"SIGTERM, which begins to drain for {deadline_s} s")
