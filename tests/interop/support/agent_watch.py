@@ -21,7 +21,7 @@ LATE_S = 0.05
 
 
 class AgentWatch(threading.Thread):
-    """Runs as a context manager. `entity` goes into mgcp.notify-entity; at() follows the gateway."""
+    """Runs as a context manager. `entity` is for mgcp.notify-entity; at() begins the watch."""
 
     def __init__(self):
         super().__init__(daemon=True)
