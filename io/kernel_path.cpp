@@ -1,6 +1,7 @@
 #include "io/kernel_path.h"
 
 #include "io/assert.h"
+#include "io/kernel_flow_memory.h"
 #include "io/kernel_path_object.h"
 #include "io/route_query.h"
 
@@ -37,9 +38,6 @@ constexpr const char* kXdpProgram = "kernel_path_xdp";
 constexpr const char* kControlMap = "control";
 /// A gateway that has not shown itself for so long is gone. As in the program.
 constexpr std::uint64_t kAliveNanosecondsMax = 5'000'000'000;
-/// The kernel lets go of a flow within a fraction of a microsecond, unless the machine stands
-/// still.
-constexpr int kSpinsBeforeYield = 1000;
 
 constexpr std::array<std::string_view, kKernelMissCount> kMissNames = {
     "source",  "other",     "malformed", "ssrc", "sequence", "payload_type",
@@ -68,10 +66,6 @@ std::string reason(std::string_view what, int error) {
 
 std::uint64_t monotonic_ns() noexcept {
   return static_cast<std::uint64_t>(MonotonicClock().now().time_since_epoch().count());
-}
-
-std::atomic_ref<std::uint32_t> word_of(KernelFlow& flow) noexcept {
-  return std::atomic_ref<std::uint32_t>(flow.word);
 }
 
 /// The memory of a map's values.
@@ -376,12 +370,10 @@ std::string KernelPath::State::attach_xdp(const NetworkDevice& device) {
 }
 
 /// The flows from `first` on.
-class KernelPath::Table final : public KernelFlowTable {
+class KernelPath::Table final : public KernelFlowMemory {
  public:
   Table(State& state, std::uint32_t first, std::uint32_t count) noexcept
-      : state_(state), first_(first), count_(count) {}
-
-  [[nodiscard]] std::uint32_t size() const noexcept override { return count_; }
+      : KernelFlowMemory({&state.flows_[first], count}), state_(state), first_(first) {}
 
   [[nodiscard]] Result<void> bind(const SocketAddress& local,
                                   std::uint32_t flow) noexcept override {
@@ -398,70 +390,14 @@ class KernelPath::Table final : public KernelFlowTable {
     bpf_map_delete_elem(state_.index_, &key);
   }
 
-  void activate(std::uint32_t number, const KernelFlowEntry& entry,
-                const KernelFlowState& seed) noexcept override {
-    KernelFlow& flow = at(number);
-    MGW_ASSERT((word_of(flow).load(std::memory_order_relaxed) & kKernelFlowActive) == 0);
-    flow.entry = entry;
-    flow.state = seed;
-    // A packet that met another one may have left its mark after stop().
-    word_of(flow).fetch_and(~static_cast<std::uint32_t>(kKernelFlowStopped),
-                            std::memory_order_relaxed);
-    std::atomic_ref<std::uint32_t>(flow.generation).fetch_add(1, std::memory_order_release);
-    word_of(flow).fetch_or(kKernelFlowActive, std::memory_order_release);
-  }
-
-  KernelFlowState stop(std::uint32_t number) noexcept override {
-    KernelFlow& flow = at(number);
-    word_of(flow).fetch_or(kKernelFlowStopped, std::memory_order_acq_rel);
-    for (int spins = 0; (word_of(flow).load(std::memory_order_acquire) & kKernelFlowBusy) != 0;
-         ++spins) {
-      if (spins > kSpinsBeforeYield) {
-        ::usleep(1);
-      }
-    }
-    const KernelFlowState state = flow.state;
-    word_of(flow).fetch_and(~static_cast<std::uint32_t>(kKernelFlowActive),
-                            std::memory_order_acq_rel);
-    return state;
-  }
-
-  [[nodiscard]] std::optional<KernelFlowState> read(std::uint32_t number) const noexcept override {
-    KernelFlow& flow = at(number);
-    const std::atomic_ref<__u64> packets(flow.state.packets);
-    const auto before = packets.load(std::memory_order_acquire);
-    if ((word_of(flow).load(std::memory_order_acquire) & kKernelFlowBusy) != 0) {
-      return std::nullopt;
-    }
-    const KernelFlowState state = flow.state;
-    // Changes nothing, but what was read before it was read before it: as a fence would do, which
-    // the thread sanitizer does not know.
-    const std::uint32_t word = word_of(flow).fetch_or(0, std::memory_order_acq_rel);
-    if ((word & kKernelFlowBusy) != 0 || packets.load(std::memory_order_relaxed) != before) {
-      return std::nullopt;
-    }
-    return state;
-  }
-
-  [[nodiscard]] bool is_active(std::uint32_t number) const noexcept override {
-    return (word_of(at(number)).load(std::memory_order_acquire) &
-            (kKernelFlowActive | kKernelFlowStopped)) == kKernelFlowActive;
-  }
-
   [[nodiscard]] std::optional<Way> find_way(const SocketAddress& local,
                                             const SocketAddress& remote) noexcept override {
     return routes_.find_way(local, remote, state_.options_.traffic_class, state_.is_xdp_);
   }
 
  private:
-  [[nodiscard]] KernelFlow& at(std::uint32_t flow) const noexcept {
-    MGW_ASSERT(flow < count_);
-    return state_.flows_[first_ + flow];
-  }
-
   State& state_;
   const std::uint32_t first_;
-  const std::uint32_t count_;
   RouteQuery routes_;
 };
 

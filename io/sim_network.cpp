@@ -92,6 +92,10 @@ void SimNetwork::deliver_due() {
 }
 
 void SimNetwork::deliver(Flying&& flying) {
+  if (at_arrival_ && at_arrival_(flying.datagram)) {
+    ++counters_.taken;
+    return;
+  }
   const auto target = bound_.find(flying.datagram.target);
   Socket* socket = target == bound_.end() ? nullptr : &sockets_.at(target->second);
   if (socket != nullptr && socket->connected && !(*socket->connected == flying.datagram.source)) {
@@ -215,31 +219,50 @@ int SimNetwork::send(int handle, std::span<const std::byte> bytes, const SocketA
   if (const int error = refuse_send(socket, target, bytes.size(), link); error != 0) {
     return error;
   }
-  ++counters_.sent;
-  TimePoint departure = clock_.now();
+  const TimePoint departure = departure_of(link, path, bytes.size());
   if (link.bytes_per_second != 0) {
-    const std::uint64_t nanoseconds = bytes.size() * 1'000'000'000ULL / link.bytes_per_second;
-    departure = std::max(departure, path.free_at) + Duration(nanoseconds);
-    path.free_at = departure;
     socket.departures.emplace_back(departure, bytes.size());
     socket.send_queued_bytes += bytes.size();
   }
-  SimDatagram datagram{socket.local, target,          {bytes.begin(), bytes.end()},
-                       socket.dscp,  socket.priority, departure};
+  launch(
+      link, path,
+      {socket.local, target, {bytes.begin(), bytes.end()}, socket.dscp, socket.priority, departure},
+      handle);
+  return 0;
+}
+
+void SimNetwork::relay(SimDatagram&& datagram) {
+  Wire& path = wire(datagram.source, datagram.target);
+  SimLink& link = path.own ? path.link : default_link_;
+  datagram.deliver_at = departure_of(link, path, datagram.bytes.size());
+  launch(link, path, std::move(datagram), -1);
+}
+
+TimePoint SimNetwork::departure_of(const SimLink& link, Wire& path, std::size_t bytes) const {
+  TimePoint departure = clock_.now();
+  if (link.bytes_per_second != 0) {
+    const std::uint64_t nanoseconds = bytes * 1'000'000'000ULL / link.bytes_per_second;
+    departure = std::max(departure, path.free_at) + Duration(nanoseconds);
+    path.free_at = departure;
+  }
+  return departure;
+}
+
+void SimNetwork::launch(SimLink& link, Wire& path, SimDatagram&& datagram, int sender) {
+  ++counters_.sent;
   const bool dropped = link.drop_next > 0;
   if (dropped) {
     --link.drop_next;
   }
   if (dropped || random_.chance(link.loss) || (drop_if_ && drop_if_(datagram))) {
     ++counters_.lost;
-    return 0;
+    return;
   }
   if (random_.chance(link.duplication)) {
     ++counters_.duplicated;
-    fly(link, path, datagram, handle);
+    fly(link, path, datagram, sender);
   }
-  fly(link, path, std::move(datagram), handle);
-  return 0;
+  fly(link, path, std::move(datagram), sender);
 }
 
 void SimNetwork::fly(const SimLink& link, Wire& path, SimDatagram datagram, int sender) {

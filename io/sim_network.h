@@ -78,7 +78,7 @@ struct SimDatagram {
   TimePoint deliver_at{};
 };
 
-/// sent + duplicated = delivered + lost + unreachable + overflowed + in flight.
+/// sent + duplicated = delivered + lost + unreachable + overflowed + taken + in flight.
 struct SimNetworkCounters {
   std::uint64_t sent = 0;
   std::uint64_t duplicated = 0;
@@ -86,6 +86,7 @@ struct SimNetworkCounters {
   std::uint64_t lost = 0;         ///< by the link, drop_next or drop_if()
   std::uint64_t unreachable = 0;  ///< no socket there
   std::uint64_t overflowed = 0;   ///< receive queue full
+  std::uint64_t taken = 0;        ///< by at_arrival(), before any socket
 };
 
 /// The wire and the sockets at its ends. Sockets are named by handles, which are never used twice.
@@ -111,6 +112,11 @@ class SimNetwork {
   void drop_if(std::function<bool(const SimDatagram&)> predicate) {
     drop_if_ = std::move(predicate);
   }
+  /// What `hook` is told of every datagram that arrives, before a socket has it: it may change the
+  /// datagram, target included, or take it away (true). An empty function ends that.
+  void at_arrival(std::function<bool(SimDatagram&)> hook) { at_arrival_ = std::move(hook); }
+  /// Puts a datagram on the wire from its source to its target, as a host does that forwards it.
+  void relay(SimDatagram&& datagram);
   /// Sends of the socket bound to `local` fail with EAGAIN while `blocked`.
   void block_sends(const SocketAddress& local, bool blocked) noexcept;
   /// The next `count` sends from any socket fail with `error`.
@@ -184,6 +190,8 @@ class SimNetwork {
   [[nodiscard]] std::optional<SocketAddress> free_port(const SocketAddress& host);
   [[nodiscard]] int refuse_send(Socket& socket, const SocketAddress& target, std::size_t bytes,
                                 const SimLink& link);
+  [[nodiscard]] TimePoint departure_of(const SimLink& link, Wire& path, std::size_t bytes) const;
+  void launch(SimLink& link, Wire& path, SimDatagram&& datagram, int sender);
   void fly(const SimLink& link, Wire& path, SimDatagram datagram, int sender);
   void deliver(Flying&& flying);
   void mark_ready(int handle, Socket& socket);
@@ -196,6 +204,7 @@ class SimNetwork {
   std::unordered_map<SocketAddress, int> bound_;
   std::vector<Flying> flying_;  // a heap
   std::function<bool(const SimDatagram&)> drop_if_;
+  std::function<bool(SimDatagram&)> at_arrival_;
   SimNetworkCounters counters_;
   std::uint64_t sequence_ = 0;
   int next_handle_ = 0;

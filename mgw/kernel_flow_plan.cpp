@@ -158,6 +158,7 @@ tl::expected<KernelFlowPlan, KernelRefusal> plan_kernel_flow(const MediaConnecti
   entry.packet_ticks = from.timing.packet_duration_ticks;
   entry.interval_ns = static_cast<std::uint64_t>(from.packet_interval.count());
   entry.burst_ns = static_cast<std::uint64_t>(kPaceBurst.count());
+  plan.seed.pace_ns = static_cast<std::uint64_t>(source.pace.full_at().time_since_epoch().count());
   plan.seed.highest = progress->highest;
   plan.seed.window_low = progress->window_low;
   plan.seed.window_high = progress->window_high;

@@ -221,6 +221,7 @@ void KernelFlows::account(Flow& flow, const io::KernelFlowState& state) noexcept
   flow.seen = state;
   source->statistics.advance(progress);
   source->timeline.advance(progress);
+  source->pace.set_full_at(io::TimePoint(io::Duration(state.pace_ns)));
   source->live.rtp_received.add(traffic);
   source->live.timestamp_errors_in.set(source->statistics.timestamp_errors());
   source->live.timestamp_errors_out.set(source->timeline.timestamp_errors());

@@ -22,6 +22,9 @@ class TokenBucket {
     next_ = from + interval;
     return true;
   }
+  /// When all tokens are back: the whole state, for who takes them elsewhere for a while.
+  [[nodiscard]] io::TimePoint full_at() const noexcept { return next_; }
+  void set_full_at(io::TimePoint instant) noexcept { next_ = instant; }
 
  private:
   io::TimePoint next_{};  // when all tokens are back

@@ -81,7 +81,8 @@ struct Packet {
   __u16 rtp_bytes;  // header and payload
   __u16 rtp_offset;
   __u16 payload_bytes;
-  __u32 rtp[3];  // the fixed header as it came
+  __u16 checksum;  // of UDP
+  __u32 rtp[3];    // the fixed header as it came
 };
 
 static __always_inline __u32 packet_bytes(void* context, enum Hook hook) {
@@ -154,6 +155,7 @@ static __always_inline int read_headers(void* data, void* end, __u32 bytes, stru
   }
   packet->key.port = udp->dest;
   packet->source_port = udp->source;
+  packet->checksum = udp->check;
   packet->rtp_bytes = (__u16)(udp_bytes - sizeof(*udp));
   packet->rtp_offset = (__u16)(udp_offset + sizeof(*udp));
   __builtin_memcpy(packet->rtp, udp + 1, RTP_HEADER_BYTES);
@@ -415,23 +417,61 @@ static __always_inline int forward_tc(struct __sk_buff* skb, const struct Kernel
   return (int)bpf_redirect_neigh(entry->device, 0, 0, 0);
 }
 
-// What the checksum of UDP becomes. Here nobody tells whether the device is yet to add it up; then
-// it is the plain sum of the pseudo header.
-static __always_inline __u16 new_checksum(__u16 checksum, const struct KernelFlowEntry* entry,
-                                          const struct Packet* packet, const __u32 before[4],
-                                          const __u32 after[4]) {
-  if (checksum == 0) {
-    return 0;
-  }
+// The sum of UDP's pseudo header.
+static __always_inline __u16 pseudo_sum(const struct Packet* packet) {
   __u32 pseudo[9];
   __builtin_memcpy(&pseudo[0], packet->source_address, 16);
   __builtin_memcpy(&pseudo[4], packet->key.address, 16);
   const __u16 udp_bytes = packet->rtp_bytes + sizeof(struct udphdr);
   pseudo[8] = bpf_htonl((__u32)udp_bytes + IPPROTO_UDP);
-  const __u16 partial = fold((__u32)bpf_csum_diff(0, 0, pseudo, sizeof(pseudo), 0));
+  return fold((__u32)bpf_csum_diff(0, 0, pseudo, sizeof(pseudo), 0));
+}
+
+// Whether the checksum of UDP is right as it stands, of the packet as it came. `sum` is that of the
+// pseudo header.
+static __always_inline int is_complete(struct xdp_md* xdp, const struct Packet* packet, __u32 sum) {
+  __u32 words[16];
+  __u32 offset = packet->rtp_offset - sizeof(struct udphdr);
+  __u32 left = packet->rtp_bytes + sizeof(struct udphdr);
+  for (int i = 0; i < PACKET_BYTES_MAX / (int)sizeof(words) && left >= sizeof(words); ++i) {
+    if (bpf_xdp_load_bytes(xdp, offset, words, sizeof(words)) != 0) {
+      return 0;
+    }
+    sum = fold((__u32)bpf_csum_diff(0, 0, words, sizeof(words), sum));
+    offset += sizeof(words);
+    left -= sizeof(words);
+  }
+#define ADD_PART(part)                                                           \
+  if (left & (part)) {                                                           \
+    words[0] = 0;                                                                \
+    if (bpf_xdp_load_bytes(xdp, offset, words, (part)) != 0) {                   \
+      return 0;                                                                  \
+    }                                                                            \
+    sum = fold((__u32)bpf_csum_diff(0, 0, words, (part) < 4 ? 4 : (part), sum)); \
+    offset += (part);                                                            \
+  }
+  ADD_PART(32)
+  ADD_PART(16)
+  ADD_PART(8)
+  ADD_PART(4)
+  ADD_PART(2)
+  ADD_PART(1)
+#undef ADD_PART
+  return fold(sum) == 0xffff;
+}
+
+// What the checksum of UDP becomes. Here nobody tells whether the device is yet to add it up; then
+// it is the plain sum of the pseudo header, which a complete one may be too by chance.
+static __always_inline __u16 new_checksum(__u16 checksum, int complete,
+                                          const struct KernelFlowEntry* entry,
+                                          const struct Packet* packet, const __u32 before[4],
+                                          const __u32 after[4]) {
+  if (checksum == 0) {
+    return 0;
+  }
   const __u32 addresses = address_change(entry, packet);
-  if (checksum == partial) {
-    return fold((__u64)partial + addresses);
+  if (!complete) {
+    return fold((__u64)checksum + addresses);
   }
   const __u32 words = (__u32)bpf_csum_diff((__u32*)before, 16, (__u32*)after, 16, 0);
   const __u16 sum = ~fold((__u64)(__u16)~checksum + addresses + words);
@@ -444,12 +484,14 @@ static __always_inline int forward_xdp(struct xdp_md* xdp, const struct KernelFl
   __u32 after[4];
   old_words(packet, before);
   new_words(entry, packet, payload_type, after);
+  const __u16 pseudo = pseudo_sum(packet);
+  const int complete = packet->checksum != pseudo || is_complete(xdp, packet, pseudo);
   void* data = (void*)(long)xdp->data;
   struct udphdr* udp = write_headers(data, (void*)(long)xdp->data_end, entry, after);
   if (!udp) {
     return XDP_DROP;
   }
-  udp->check = new_checksum(udp->check, entry, packet, before, after);
+  udp->check = new_checksum(packet->checksum, complete, entry, packet, before, after);
   if (entry->device == 0) {
     return XDP_PASS;
   }

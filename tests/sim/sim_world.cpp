@@ -67,6 +67,16 @@ SimWorld::SimWorld(const conf::Config& config, const WorldOptions& options)
       next_tick_(clock_.now() + 1s) {
   log_errors_only();
   network_.default_link().delay = 1ms;
+  if (options.kernel_path == KernelHook::none) {
+    return;
+  }
+  kernel_path_ =
+      std::make_unique<KernelPathModel>(network_, options.kernel_path, address(kGatewayHost, 0),
+                                        address(kGatewayHost6, 0), plane_.workers());
+  for (std::uint32_t worker = 0; worker < plane_.workers(); ++worker) {
+    plane_.worker(worker).use_kernel_path(kernel_path_->make_table(worker),
+                                          {config_.rtp.dscp, config_.rtp.socket_priority});
+  }
 }
 
 SimWorld::~SimWorld() {
@@ -239,12 +249,13 @@ void SimWorld::check_end() {
     static_cast<void>(plane_.backend(worker).pass(clock_.now()));
     CHECK(plane_.pool(worker).available() == plane_.pool(worker).slots());
   }
+  CHECK((kernel_path_ == nullptr || kernel_path_->bound() == 0));
   for (const auto& agent : agents_) {
     CHECK(agent->contradictions() == 0);
   }
   const io::SimNetworkCounters& wire = network_.counters();
-  CHECK(wire.sent + wire.duplicated ==
-        wire.delivered + wire.lost + wire.unreachable + wire.overflowed + network_.in_flight());
+  CHECK(wire.sent + wire.duplicated == wire.delivered + wire.lost + wire.unreachable +
+                                           wire.overflowed + wire.taken + network_.in_flight());
 }
 
 std::uint64_t SimWorld::trace_hash() const {

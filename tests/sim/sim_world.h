@@ -7,6 +7,7 @@
 #include "mgw/call_control.h"
 #include "mgw/tap_registry.h"
 #include "tests/sim/call_agent.h"
+#include "tests/sim/kernel/kernel_path_model.h"
 #include "tests/sim/rtp_peer.h"
 #include "tests/sim/sim_plane.h"
 #include "tests/sim/trace.h"
@@ -24,6 +25,7 @@ namespace sim {
 struct WorldOptions {
   std::uint64_t seed = 1;
   SimPlane::Options plane;
+  KernelHook kernel_path = kernel_hook_of_environment();
 };
 
 /// A configuration for tests: 16 endpoints, IPv4 only, ports 4000 to 4199, no keep-alive.
@@ -80,6 +82,8 @@ class SimWorld {
   [[nodiscard]] io::SimClock& clock() noexcept { return clock_; }
   [[nodiscard]] io::SimRandom& random() noexcept { return random_; }
   [[nodiscard]] SimPlane& plane() noexcept { return plane_; }
+  /// Null without the kernel fast path.
+  [[nodiscard]] KernelPathModel* kernel_path() noexcept { return kernel_path_.get(); }
   /// The gateway's own, for what may be changed between two commands.
   [[nodiscard]] conf::Config& config() noexcept { return config_; }
   [[nodiscard]] mgw::TapRegistry& taps() noexcept { return taps_; }
@@ -139,6 +143,7 @@ class SimWorld {
   Random gateway_random_;
   io::SimSocketFactory sockets_;
   mgw::TapRegistry taps_;
+  std::unique_ptr<KernelPathModel> kernel_path_;
   SimPlane plane_;
   std::unique_ptr<mgw::CallControl> control_;
   io::TimePoint next_tick_;
