@@ -28,7 +28,7 @@ PORTS_MIN = 16384
 class Setup:
     """What all runs have in common."""
 
-    build: pathlib.Path
+    build: pathlib.Path  # the programs; gateways' configuration files come here too
     gateway_cpu: object = 0  # a number, or a list for taskset: "0,1"
     generator_cpu: int = 1
     usable_cpus: tuple = ()
@@ -126,7 +126,7 @@ def _start_mgw(setup, variant, calls, more):
 
 def _start_osmo_mgw(setup, variant, calls, _):
     port = gateways.free_udp_port()
-    configuration = pathlib.Path(tempfile.mkdtemp(prefix="mgw-bench-")) / "osmo-mgw.cfg"
+    configuration = setup.build / f"osmo-mgw-{port}.cfg"
     configuration.write_text(
         gateways.OSMO_MGW_CONFIGURATION.format(
             port=port,
