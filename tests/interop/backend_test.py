@@ -19,7 +19,7 @@ class BackendChoice(unittest.TestCase):
         """The media test; log and metric name the backend."""
         info = gateway.metrics().labels("mgw_io_backend_info")[0]
         self.assertEqual(info["backend"], backend)
-        self.assertTrue(gateway.log_lines(f"I/O backend {backend}"), gateway.log())
+        self.assertTrue(gateway.told(f"I/O backend {backend}"), gateway.log())
         agent = mgcp.Agent(gateway.address, gateway.port)
         for endpoint in range(1, 5):
             media_works(gateway, agent, f"rtpbridge/{endpoint}@mgw")
@@ -33,7 +33,7 @@ class BackendChoice(unittest.TestCase):
                     Gateway(backend="auto", preexec=refuse_io_uring(error)) as gateway:
                 info = self.carry_a_call(gateway, "poll")
                 self.assertNotEqual(info["fallback_reason"], "")
-                self.assertTrue(gateway.log_lines("io_uring can't be had"), gateway.log())
+                self.assertTrue(gateway.told("io_uring can't be had"), gateway.log())
 
     def test_explicit_choice_under_a_filter(self):
         """U1: who asks for io_uring by name and can't have it gets a message, not a gateway."""

@@ -93,7 +93,7 @@ class Exhaustion(unittest.TestCase):
             metrics = gateway.metrics()
             self.assertEqual(metrics.total("mgw_endpoints_used"), 4)
             self.assertEqual(metrics.total("mgw_rtp_port_pairs_exhausted_total"), 1)
-            self.assertEqual(len(gateway.log_lines("no free RTP ports")), 1, gateway.log())
+            self.assertEqual(len(gateway.told("no free RTP ports")), 1, gateway.log())
             # A second leg of a call fails for the same reason and leaves the first alone.
             self.assertEqual(agent.crcx(names[0]).code // 100, 5)
             self.assertEqual(gateway.metrics().total("mgw_connections"), 4)
@@ -172,7 +172,7 @@ class MetricsAddress(unittest.TestCase):
                 agent = agent_of(gateway)
                 self.assertEqual(agent.auep().code, 200)
                 self.assertEqual(agent.crcx("rtpbridge/1@mgw").code, 200)
-                self.assertEqual(len(gateway.log_lines(f":{port}")), 1, gateway.log())
+                self.assertEqual(len(gateway.told(f":{port}")), 1, gateway.log())
                 agent.close()
 
     def test_bad_address(self):
@@ -180,7 +180,7 @@ class MetricsAddress(unittest.TestCase):
         with Gateway({"metrics.bind": "192.0.2.1"}) as gateway:
             agent = agent_of(gateway)
             self.assertEqual(agent.auep().code, 200)
-            self.assertEqual(len(gateway.log_lines("192.0.2.1")), 1, gateway.log())
+            self.assertEqual(len(gateway.told("192.0.2.1")), 1, gateway.log())
             agent.close()
 
     def test_ipv6_address(self):

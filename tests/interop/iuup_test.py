@@ -193,7 +193,7 @@ class Iuup(MediaCase):
             pass
         self.assertEqual(len(inits), 4)
         told = f"peer does not answer the IuUP initialisation endpoint={self.call.endpoint} "
-        lines = self.gateway.log_lines(f"conn={second.connection} ")
+        lines = self.gateway.told(f"conn={second.connection} ")
         self.assertEqual(sum(told in line for line in lines), 1, lines)
 
 

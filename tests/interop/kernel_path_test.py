@@ -467,7 +467,7 @@ class Start(unittest.TestCase):
             info = gateway.metrics().labels("mgw_kernel_path_info")[0]
             self.assertEqual(info["path"], "off")
             self.assertIn("CAP_BPF", info["reason"])
-            self.assertEqual(len(gateway.log_lines("no kernel fast path")), 1, gateway.log())
+            self.assertEqual(len(gateway.told("no kernel fast path")), 1, gateway.log())
         for path in ("tc", "xdp"):
             with self.subTest(path), self.assertRaises(StartError) as raised:
                 KernelGateway(path, preexec=self.unprivileged).kill()

@@ -67,7 +67,7 @@ class NotificationTest(ServiceCase):
             self.assertNotIn(FED, self.manager.waiting())
         self.manager.until(lambda message: message == FED)
         self.manager.until(lambda message: "connections" in message.get("STATUS", ""))
-        self.assertEqual(len(gateway.log_lines("worker 1 makes no progress")), 1)
+        self.assertEqual(len(gateway.told("worker 1 makes no progress")), 1)
         gateway.stop()
 
 
@@ -92,7 +92,7 @@ class SocketActivationTest(ServiceCase):
         )
         self.assertEqual(gateway.port, bound.getsockname()[1])
         self.assertTrue(agent.receive().startswith("200 7 OK"))
-        self.assertEqual(len(gateway.log_lines('"other" has no use')), 1)
+        self.assertEqual(len(gateway.told('"other" has no use')), 1)
         gateway.stop()
         bound.getsockname()  # still the service manager's
 

@@ -89,6 +89,10 @@ class Gateway:
                 self.log_text = log.read()
         return self.log_text
 
+    def told(self, text):
+        """The log's lines with the text, as soon as there is one: who logs waits for nobody."""
+        return wait_for(lambda: self.log_lines(text), f"the log says {text!r}")
+
     def log_lines(self, word):
         return [line for line in self.log().splitlines() if word in line]
 
