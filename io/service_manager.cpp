@@ -75,6 +75,11 @@ void ServiceManager::stopping() noexcept {
   tell("STOPPING=1");
 }
 
+void ServiceManager::extend_timeout(Duration more) noexcept {
+  const auto microseconds = std::chrono::duration_cast<std::chrono::microseconds>(more).count();
+  tell(("EXTEND_TIMEOUT_USEC=" + std::to_string(microseconds)).c_str());
+}
+
 void ServiceManager::feed_watchdog() noexcept {
   tell("WATCHDOG=1");
 }

@@ -50,6 +50,8 @@ class ServiceManager {
   void reloading() noexcept;
   /// The program ends.
   void stopping() noexcept;
+  /// A start or stop that is under way may take so much longer, from now on.
+  void extend_timeout(Duration more) noexcept;
   /// The program is alive. At least each half of watchdog_timeout().
   void feed_watchdog() noexcept;
   /// Has a socket kept under a name while the program does not run (FDSTORE); it is passed to the

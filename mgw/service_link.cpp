@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -15,6 +16,10 @@ namespace {
 /// Heartbeats within the time that the service manager waits: one that finds a busy worker in the
 /// middle of a pass has three more before the gateway counts as dead.
 constexpr int kHeartbeatsPerTimeout = 4;
+
+/// How long a stop may still take, told each second of a drain: one that was asked for with SIGTERM
+/// lasts as long as its deadline says, not as long as the unit's TimeoutStopSec.
+constexpr std::chrono::seconds kDrainAllowance{15};
 
 }  // namespace
 
@@ -44,6 +49,9 @@ void ServiceLink::on_heartbeat() {
 }
 
 void ServiceLink::on_tick() {
+  if (manager_.is_present() && control_.draining()) {
+    manager_.extend_timeout(kDrainAllowance);
+  }
   tell_status();
 }
 

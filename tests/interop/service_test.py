@@ -53,6 +53,17 @@ class NotificationTest(ServiceCase):
         gateway.stop()
         self.assertIn({"STOPPING": "1"}, self.manager.waiting())
 
+    def test_a_drain_may_take_longer_than_a_stop(self):
+        gateway = self.start({"stop.on-sigterm": "drain", "stop.drain-deadline-s": 60})
+        agent = self.agent(gateway.address, gateway.port)
+        call = agent.crcx("rtpbridge/*@mgw")
+        self.manager.until(lambda message: "1 connections" in message.get("STATUS", ""))
+        os.kill(gateway.pid, signal.SIGTERM)
+        for _ in range(2):  # again and again, until the call ends
+            self.manager.until(lambda message: message == {"EXTEND_TIMEOUT_USEC": "15000000"})
+        self.assertEqual(agent.dlcx(call.endpoint).code, 200)
+        self.manager.until(lambda message: message == {"STOPPING": "1"})
+
     def test_watchdog_is_fed_while_all_workers_make_progress(self):
         gateway = self.start({"workers.count": 2}, WATCHDOG_US)
         for _ in range(3):  # without any packet to wake a worker
