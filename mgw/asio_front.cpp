@@ -71,6 +71,7 @@ struct AsioFront::Loop {
   asio::ip::udp::socket socket{context};
   asio::signal_set stop_signals{context, SIGINT, SIGTERM};
   asio::signal_set reload_signal{context, SIGHUP};
+  asio::signal_set upgrade_signal{context, SIGUSR2};
   asio::steady_timer tick{context};
   asio::steady_timer heartbeat{context};
   FrontHandlers handlers;
@@ -136,6 +137,15 @@ struct AsioFront::Loop {
       if (!error) {
         handlers.on_reload_signal();
         await_reload();
+      }
+    });
+  }
+
+  void await_upgrade() {
+    upgrade_signal.async_wait([this](const error_code& error, int) {
+      if (!error) {
+        handlers.on_upgrade_signal();
+        await_upgrade();
       }
     });
   }
@@ -281,6 +291,7 @@ void AsioFront::run(FrontHandlers handlers) {
   loop_->await_tick();
   loop_->await_stop();
   loop_->await_reload();
+  loop_->await_upgrade();
   loop_->await_heartbeat();
   loop_->context.run();
 }

@@ -29,6 +29,8 @@ struct FrontHandlers {
   std::function<bool(int signal)> on_stop_signal;
   /// SIGHUP came.
   std::function<void()> on_reload_signal;
+  /// SIGUSR2 came.
+  std::function<void()> on_upgrade_signal;
   /// Called each heartbeat_interval, unless that is zero.
   std::function<void()> on_heartbeat;
   io::Duration heartbeat_interval{0};

@@ -365,8 +365,19 @@ void Gateway::on_reload_signal() {
   }
 }
 
+void Gateway::on_upgrade_signal() {
+  if (keeper_->successor_descriptor() < 0) {
+    io::log(LogLevel::error, LogCategory::lglobal,
+            "SIGUSR2: no successor is started, for take-over.socket is not configured or not open");
+    return;
+  }
+  successor_.start(facts_.service_manager != nullptr ? facts_.service_manager->watchdog_timeout()
+                                                     : io::Duration::zero());
+}
+
 void Gateway::handle_service(FrontHandlers& handlers) {
   handlers.on_reload_signal = [this] { on_reload_signal(); };
+  handlers.on_upgrade_signal = [this] { on_upgrade_signal(); };
   if (service_) {
     handlers.heartbeat_interval = service_->heartbeat_interval();
     handlers.on_heartbeat = [this] { service_->on_heartbeat(); };
@@ -412,6 +423,7 @@ void Gateway::run() {
       service_->on_tick();
     }
     end_if_drained();
+    successor_.on_tick();
     sampler_->on_tick();
   };
   handlers.on_stop_signal = [this](int signal) { return on_stop_signal(signal); };

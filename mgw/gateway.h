@@ -19,6 +19,7 @@
 #include "mgw/service_link.h"
 #include "mgw/snapshot_board.h"
 #include "mgw/status_server.h"
+#include "mgw/successor_process.h"
 #include "mgw/worker_pool.h"
 
 #include <memory>
@@ -71,6 +72,7 @@ class Gateway {
   void on_successor();
   [[nodiscard]] bool on_stop_signal(int signal);
   void on_reload_signal();
+  void on_upgrade_signal();
   void handle_service(FrontHandlers& handlers);
   /// Ends the gateway if it was drained and nothing is left of its calls.
   void end_if_drained();
@@ -101,6 +103,7 @@ class Gateway {
   std::unique_ptr<GatewayView> view_;
   std::unique_ptr<OperatorFront> operators_;
   std::optional<ServiceLink> service_;
+  SuccessorProcess successor_;
   bool handed_over_ = false;
   bool calls_go_on_ = false;  ///< in another process
 };

@@ -294,6 +294,49 @@ def check_reload(system):
     system.shows("for 700 endpoints")
 
 
+def take_over(system, before):
+    """Has a successor take over from the process; the new main process."""
+    system.run("systemctl kill --kill-whom=main -s USR2 mgw")
+    wait_for(lambda: system.main_process() not in (before, "0"), "another main process")
+    system.answers()
+    return system.main_process()
+
+
+def check_take_over(system):
+    say("a successor takes over within the unit")
+    call = "rtpbridge/1@mgw"
+    system.run(f"mgwctl crcx -e {call} -c 7 --codec GSM -r 127.0.0.1:40000 -m sendrecv")
+    system.run(
+        "systemd-run --quiet --unit=load rtpload --mgcp 127.0.0.1:2427 --calls 50 --seconds 6"
+    )
+    time.sleep(2)
+    process = take_over(system, system.main_process())
+    wait_for(
+        lambda: "packets  " in system.status("journalctl -u load --no-pager -o cat")[1],
+        "rtpload's report",
+    )
+    packets = re.search(r"packets +sent.*", system.run("journalctl -u load --no-pager -o cat"))[0]
+    say(f"  {packets}")
+    assert " lost 0 " in packets, packets
+    system.run(
+        "mv /usr/bin/mgw /usr/bin/mgw.good; printf '#!/bin/sh\\nexit 7\\n' > /usr/bin/mgw; "
+        "chmod 755 /usr/bin/mgw; systemctl kill --kill-whom=main -s USR2 mgw"
+    )
+    system.shows("has ended, the calls go on here")
+    system.run("mv /usr/bin/mgw.good /usr/bin/mgw")
+    assert system.main_process() == process
+    process = take_over(system, process)
+    log = system.run("journalctl -u mgw --no-pager -o cat")
+    assert "ctrl can't listen" not in log, log
+    survived = system.run(f"mgwctl auep -e {call} --info I")
+    assert re.search(r"connection +[0-9A-F]{8}", survived), "the call is gone"
+    system.run(f"mgwctl dlcx -e {call}; systemctl restart mgw")
+    assert system.main_process() not in ("0", process)
+    log = system.run("journalctl -u mgw --no-pager -o cat")
+    assert "SIGKILL" not in log, log
+    system.answers()
+
+
 def check_watchdog(system):
     say("a gateway that hangs, one that crashes")
     system.run(
@@ -420,6 +463,7 @@ def main():
     with System(root) as system:
         before = system.files()
         check_installation(system)
+        check_take_over(system)
         check_upgrade(system)
         check_reload(system)
         check_watchdog(system)
