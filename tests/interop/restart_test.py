@@ -26,6 +26,15 @@ PACKETS_PER_SECOND = 50
 MANY = CALLS >= 100
 
 
+def end_child(process):
+    """Ends a child that may have ended."""
+    try:
+        os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)
+    except (ProcessLookupError, ChildProcessError):
+        pass
+
+
 class RestartCase(unittest.TestCase):
     """A gateway that can be started again with the same configuration."""
 
@@ -298,6 +307,30 @@ class TakeOverTest(RestartCase):
         self.assertIn("PS=80,", deleted.parameters["P"])
         self.assertIn("PR=80,", deleted.parameters["P"])
         self.assertIn("PL=0,", deleted.parameters["P"])
+        gateway.stop()
+
+    def test_gateway_starts_its_own_successor(self):
+        gateway = self.start_with_socket()
+        agent = self.agent(gateway)
+        endpoint, answers, peers = self.call(agent)
+        self.exchange(peers, 10)
+        gateway.process.send_signal(signal.SIGUSR2)
+        told = gateway.told("is started as successor, process ")
+        successor = int(told[0].rsplit(" ", 1)[1])
+        self.addCleanup(end_child, successor)
+        self.assertEqual(gateway.process.wait(10), 0)
+        self.exchange(peers, 10)
+        deleted = agent.dlcx(endpoint, connection=answers[0].connection)
+        self.assertIn("PS=20,", deleted.parameters["P"])
+        # A child of the test, as its predecessor was: not of a process that has ended.
+        os.kill(successor, signal.SIGTERM)
+        self.assertEqual(os.waitpid(successor, 0)[1], 0)
+        gateway.kill()
+
+    def test_gateway_without_a_socket_for_it_starts_no_successor(self):
+        gateway = self.start()
+        gateway.process.send_signal(signal.SIGUSR2)
+        gateway.told("no successor is started")
         gateway.stop()
 
     def test_gateway_serves_on_when_its_successor_fails(self):
