@@ -63,8 +63,8 @@ constexpr Setting kIoAndWorkers[] = {
         "io.kernel-path", kKernelPaths,
         "Whether the kernel forwards plain RTP between two legs by itself (eBPF), without waking "
         "the gateway: tc and xdp say where, and fail to start where that is not allowed; auto "
-        "takes tc, else xdp, else neither. Needs CAP_BPF and CAP_NET_ADMIN. The environment "
-        "variable MGW_KERNEL_PATH takes precedence."),
+        "takes tc, else xdp, else neither. Needs CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON. The "
+        "environment variable MGW_KERNEL_PATH takes precedence."),
     text<&Config::io, &IoOptions::kernel_path_devices>(
         "io.kernel-path-devices", kDevices,
         "The network devices at which it does that, such as \"lo,eth0\"; \"\" finds those that "

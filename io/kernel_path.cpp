@@ -58,7 +58,7 @@ int note_complaint(libbpf_print_level level, const char* format, va_list argumen
 std::string reason(std::string_view what, int error) {
   const int number = error < 0 ? -error : error;
   if (number == EPERM || number == EACCES) {
-    return fmt::format("{}: {} (CAP_BPF and CAP_NET_ADMIN are needed)", what,
+    return fmt::format("{}: {} (CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON are needed)", what,
                        std::generic_category().message(number));
   }
   return fmt::format("{}: {}", what, std::generic_category().message(number));

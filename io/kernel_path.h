@@ -1,10 +1,10 @@
 #pragma once
 // The kernel fast path: loads the program that forwards plain RTP inside the kernel
 // (io/bpf/kernel_path.bpf.c), attaches it to network devices and holds the memory that the program
-// and the workers share. Needs CAP_BPF and CAP_NET_ADMIN while it is opened, none later. What is
-// attached goes with the process, whatever its end; where the kernel has no links for tc (before
-// Linux 6.6) the filter stays behind a process that was killed, forwards nothing from 5 s later on
-// and is removed by the next one.
+// and the workers share. Needs CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON while it is opened, none
+// later. What is attached goes with the process, whatever its end; where the kernel has no links
+// for tc (before Linux 6.6) the filter stays behind a process that was killed, forwards nothing
+// from 5 s later on and is removed by the next one.
 
 #include "io/kernel_flow_table.h"
 #include "io/socket_address.h"

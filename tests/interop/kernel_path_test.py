@@ -14,7 +14,7 @@ import unittest.mock
 
 from support import amr, mgcp, namespace, runner
 from support.call import Leg, wait_received
-from support.gateway import Gateway, StartError
+from support.gateway import PROGRAM, Gateway, StartError
 from support.load import Load, fault_counts
 from support.kernel_path import (
     INTERVAL_S,
@@ -473,6 +473,17 @@ class Start(unittest.TestCase):
                 KernelGateway(path, preexec=self.unprivileged).kill()
             self.assertIn("CAP_BPF", raised.exception.text)
             self.assertGreater(raised.exception.status, 0)
+
+    def test_just_the_rights_that_the_unit_gives(self):
+        """An unprivileged user with the three capabilities has it, in either place."""
+        rights = "-all,+bpf,+net_admin,+perfmon"
+        program = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs",
+                   f"--bounding-set={rights}", f"--inh-caps={rights}", f"--ambient-caps={rights}",
+                   PROGRAM]  # fmt: skip
+        for path in ("tc", "xdp"):
+            with self.subTest(path), KernelGateway(path, program=program) as gateway:
+                info = gateway.metrics().labels("mgw_kernel_path_info")[0]
+                self.assertEqual(info["path"], path, gateway.log())
 
     def test_off(self):
         """Nothing is attached unless it was asked for; the environment asks too."""
