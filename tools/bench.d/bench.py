@@ -136,11 +136,13 @@ def measure(arguments, programs):
     )
     bench = parts.Bench(runner, chosen_suite(arguments), available, arguments.calls)
     begin = datetime.datetime.now(datetime.timezone.utc)
+    ended_early = False
     try:
         for part in arguments.only.split(","):
             getattr(bench, part)()
     except runs.TooNoisy:
         runs.say("the machine is too noisy: ended here")
+        ended_early = True
     noisy = sum(record["noisy"] for record in runner.records)
     return {
         "name": arguments.output.name if arguments.output else "",
@@ -156,7 +158,7 @@ def measure(arguments, programs):
         "versions": {kind: starting.version_of(setup, kind) for kind in VERSIONED},
         "noise_limit_percent": arguments.noise_limit,
         "noisy_runs": noisy,
-        "refused": noisy > 0,
+        "refused": bool(evaluation.undecided(runner.records)) or ended_early,
         "skipped": skipped,
         "problems": bench.problems,
         "records": runner.records,
@@ -174,7 +176,9 @@ def finish(result, output):
     if result["refused"]:
         runs.say(
             f"REFUSED: {result['noisy_runs']} of {len(result['records'])} runs were disturbed by "
-            "other processes; repeat it on a quiet machine"
+            f"other processes, and nothing else is known of: "
+            f"{'; '.join(evaluation.undecided(result['records'])) or 'what was not run'}; repeat it "
+            "on a quiet machine"
         )
         return EXIT_REFUSED
     faulty = sum(evaluation.fault_counts(result["records"])["mgw"].values())
@@ -185,6 +189,7 @@ def main():
     arguments = command_line()
     if arguments.render:
         result = json.loads(arguments.render.read_text())
+        result["refused"] = bool(evaluation.undecided(result["records"]))
         return finish(result, arguments.output or arguments.render.parent)
     with tempfile.TemporaryDirectory(prefix="mgw-bench-") as folder:
         result = measure(arguments, copies_of(arguments.build, folder))

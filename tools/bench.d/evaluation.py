@@ -8,11 +8,29 @@ FAULTS = ("reordered", "duplicated", "corrupted", "wrong_stream")
 
 
 def select(records, **wanted):
-    """The records whose fields are as wanted."""
+    """The undisturbed records whose fields are as wanted."""
     return [
         record
         for record in records
-        if all(record.get(name) == value for name, value in wanted.items())
+        if not record.get("noisy")
+        and all(record.get(name) == value for name, value in wanted.items())
+    ]
+
+
+# What makes two records runs of the same thing.
+IDENTITY = ("part", "variant", "calls", "phases", "form", "cores", "profile")
+
+
+def undecided(records):
+    """[text] of what was measured in disturbed runs only, so that nothing is known of it."""
+    decided = {}
+    for record in records:
+        key = tuple(record.get(name) for name in IDENTITY)
+        decided[key] = decided.get(key, False) or not record.get("noisy")
+    return [
+        ", ".join(str(word) for word in key if word is not None)
+        for key, is_decided in decided.items()
+        if not is_decided
     ]
 
 

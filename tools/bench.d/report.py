@@ -267,7 +267,7 @@ def facts_text(result):
         f"- {result['scheduling']}; gateway on core {result['cores']['gateway']}, load generator "
         f"on core {result['cores']['generator']}, {result['network']}",
         f"- {len(result['records'])} runs, {result['noisy_runs']} of them disturbed by others "
-        f"(more than {result['noise_limit_percent']:g} % of a core)",
+        f"(more than {result['noise_limit_percent']:g} % of a core) and left out of all figures",
     ]
     lines += [f"- without {entry['variant']}: {entry['reason']}" for entry in result["skipped"]]
     lines += [f"- problem: {problem}" for problem in result["problems"]]

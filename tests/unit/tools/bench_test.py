@@ -299,6 +299,20 @@ class Evaluation(unittest.TestCase):
         self.assertEqual(row["value"]["median"], 2)
         self.assertTrue(row["value"]["lower_bound"])
 
+    def test_disturbed_runs_are_in_no_figure_and_count_for_nothing(self):
+        records = [
+            record("cpu", "mgw poll 0", 0, 5.0),
+            {**record("cpu", "mgw poll 0", 1, 50.0), "noisy": True},
+            record("cpu", "osmo-mgw", 0, 20.0),
+            record("cpu", "osmo-mgw", 1, 20.0),
+        ]
+        self.assertEqual(
+            evaluation.ratio(records, evaluation.CPU, "mgw poll 0", "osmo-mgw")["max"], 0.25
+        )
+        self.assertEqual(evaluation.undecided(records), [])
+        records.append({**record("load", "mgw poll 0", 0, 9.0), "noisy": True})
+        self.assertEqual(evaluation.undecided(records), ["load, mgw poll 0, 200, even"])
+
     def test_workers_are_compared_with_single_ones_on_the_same_cores(self):
         row = self.row("two workers or more")
         self.assertAlmostEqual(row["value"]["median"], 6.6 / 6)
