@@ -177,8 +177,8 @@ def finish(result, output):
         runs.say(
             f"REFUSED: {result['noisy_runs']} of {len(result['records'])} runs were disturbed by "
             f"other processes, and nothing else is known of: "
-            f"{'; '.join(evaluation.undecided(result['records'])) or 'what was not run'}; repeat it "
-            "on a quiet machine"
+            f"{'; '.join(evaluation.undecided(result['records'])) or 'what was not run'}; "
+            "repeat it on a quiet machine"
         )
         return EXIT_REFUSED
     faulty = sum(evaluation.fault_counts(result["records"])["mgw"].values())

@@ -70,7 +70,7 @@ def run(bench, variant, profile, seconds, number):
         "path": result["path"],
         "report": result["report"],
         "noise": watch.finish(time.monotonic() - begin, 0),
-        "commands": {"gateway": "", "load": " ".join(command)},
+        "commands": {"gateway": "", "load": shown(command)},
         "attempts": 1,
         # Only counts are judged here: a busy machine delays packets, but loses none.
         "noisy": False,
@@ -78,6 +78,12 @@ def run(bench, variant, profile, seconds, number):
     bench.runner.records.append(record)
     tell(bench, record)
     return True
+
+
+def shown(command):
+    """The command as it can be given in the root of the repository, wherever that is."""
+    root = f"{RUN.parents[3]}/"
+    return " ".join(command).replace(sys.executable, "python3").replace(root, "")
 
 
 def tell(bench, record):
