@@ -6,7 +6,6 @@ MGW_PROGRAM is the gateway, MGWCTL_PROGRAM the control client.
 import json
 import os
 import re
-import select
 import signal
 import subprocess
 import unittest
@@ -14,39 +13,13 @@ import unittest
 from support import mgcp, runner
 from support.call import Call, wait_received
 from support.gateway import STOP_SECONDS, Gateway
-from support.ports import free_tcp_port, udp_socket
+from support.ports import free_tcp_port
+from support.restart_listener import RestartListener
 from support.rtp import stream
 from support.waiting import PATIENCE, wait_for
 
 MGWCTL = os.environ.get("MGWCTL_PROGRAM", "")
 PCMA = ((8, "PCMA/8000"),)
-
-
-class RestartListener:
-    """A call agent that answers the gateway's RSIP and keeps what they said."""
-
-    def __init__(self):
-        self.socket = udp_socket("127.0.0.1")
-        self.entity = f"agent@127.0.0.1:{self.socket.getsockname()[1]}"
-        self.notices = []
-        self.known = set()
-
-    def take(self):
-        while select.select([self.socket], [], [], 0)[0]:
-            text, source = self.socket.recvfrom(65536)
-            lines = text.decode().split("\r\n")
-            transaction = lines[0].split()[1]
-            self.socket.sendto(f"200 {transaction} OK\r\n".encode(), source)
-            if transaction not in self.known:
-                self.known.add(transaction)
-                self.notices.append(" ".join(lines[1:]).strip())
-        return self.notices
-
-    def wait_for(self, *notices):
-        try:
-            wait_for(lambda: self.take() == list(notices), "RSIP")
-        except AssertionError as error:
-            raise AssertionError(f"{error}: {notices}, not {self.notices}") from None
 
 
 class DrainTest(unittest.TestCase):

@@ -10,7 +10,7 @@ import threading
 import time
 
 from support import mgcp
-from support.ports import udp_socket
+from support.restart_listener import RestartListener
 
 INTERVAL_S = 0.02
 # A command is repeated after this time, one that makes or ends a call so many times.
@@ -25,14 +25,13 @@ class AgentWatch(threading.Thread):
 
     def __init__(self):
         super().__init__(daemon=True)
-        self.notices = udp_socket("127.0.0.1")
-        self.entity = f"agent@127.0.0.1:{self.notices.getsockname()[1]}"
+        self.restarts = RestartListener()
+        self.entity = self.restarts.entity
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.socket.bind(("127.0.0.1", 0))
         self.socket.setblocking(False)
         self.gateway = None
         self.lines, self.states = [], {}
-        self.known = set()
         self.begin = time.monotonic()
         self.going = True
 
@@ -54,14 +53,9 @@ class AgentWatch(threading.Thread):
             self.note(f"{what}: {state}")
 
     def take_notices(self):
-        while select.select([self.notices], [], [], 0)[0]:
-            text, source = self.notices.recvfrom(65536)
-            lines = text.decode().split("\r\n")
-            transaction = lines[0].split()[1]
-            self.notices.sendto(f"200 {transaction} OK\r\n".encode(), source)
-            if transaction not in self.known:
-                self.known.add(transaction)
-                self.note(f"RSIP: {' '.join(lines[1:]).strip()}")
+        noted = len(self.restarts.notices)
+        for notice in self.restarts.take()[noted:]:
+            self.note(f"RSIP: {notice}")
 
     def ask(self, verb, endpoint, lines=(), tries=1):
         """The answer, or None after so many repetitions."""
@@ -128,4 +122,4 @@ class AgentWatch(threading.Thread):
     def __exit__(self, *_):
         self.finish()
         self.socket.close()
-        self.notices.close()
+        self.restarts.close()
